@@ -1,0 +1,100 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Model is one configured model. Implementations are in loop/model.
+type Model interface {
+	// Info names the model; it makes no request.
+	Info() ModelInfo
+	// Stream asks once and passes pieces to onDelta while they arrive, from
+	// the calling goroutine. It does not retry: the driver does, by the class
+	// of the error. An error is a *ModelError or the context's.
+	Stream(ctx context.Context, req ModelRequest, onDelta func(Delta)) (ModelAnswer, error)
+}
+
+// ModelInfo describes a configured model.
+type ModelInfo struct {
+	Name          string // the name under [models]
+	Provider      string // "anthropic", "openai", "rehearsal"
+	Model         string // the provider's own name
+	ContextWindow int    // tokens; 0 = unlimited or unknown
+	MaxTokens     int
+	Fallback      []string
+	Limits        ModelLimits
+}
+
+// ModelLimits bound the attempts at one answer. Zero means the default.
+type ModelLimits struct {
+	Attempts  int           // 5
+	TotalWait time.Duration // 2 min
+	Idle      time.Duration // 90 s between bytes
+}
+
+// ModelRequest is everything that one request carries.
+type ModelRequest struct {
+	System   string // stable part first
+	Messages []Message
+	Tools    []ToolSpec
+	// Identity lets a rehearsal script choose a turn; providers ignore it.
+	Agent string
+	Depth int
+	// Turn counts the answers that the session already has from this model,
+	// so that a rehearsal resumes where it was after a restart.
+	Turn           int
+	ThinkingBudget int // tokens, 0 = off
+}
+
+// ToolSpec is a tool as the model sees it.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage // JSON schema of an object
+}
+
+// DeltaKind is what a piece of a stream holds.
+type DeltaKind uint8
+
+const (
+	NoDelta DeltaKind = iota
+	TextDelta
+	ThinkingDelta
+)
+
+// Delta is a piece of an answer; provisional until the answer is applied.
+type Delta struct {
+	Kind DeltaKind
+	Text string
+}
+
+// ModelAnswer is one whole answer. Calls bear the provider's ids in
+// ProviderID and no ID yet: the host assigns those.
+type ModelAnswer struct {
+	Blocks     []Block // text, thinking, tool_call in the order received
+	Usage      Usage
+	StopReason string // "end", "tool_use", "max_tokens", "refusal"
+}
+
+// ErrorClass says what may be done about a model's error.
+type ErrorClass uint8
+
+const (
+	NoClass          ErrorClass = iota
+	Retryable                   // 408, 429, 500, 502, 503, 529, a cut or idle stream: back off and ask again
+	ContextOverflow             // the request is too long
+	Terminal                    // anything else: the next in fallback
+	RehearsalFailure            // the script ran out or an expectation failed: never retried, never a fallback
+)
+
+// ModelError is a failed request.
+type ModelError struct {
+	Class      ErrorClass
+	Status     int           // HTTP, 0 if none
+	RetryAfter time.Duration // what the server asked for, 0 if nothing
+	Message    string
+}
+
+func (e *ModelError) Error() string { return e.Message }
