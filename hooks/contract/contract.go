@@ -54,6 +54,8 @@ type Type struct {
 	Elem     *Type   // List, Map
 	Fields   []Field // Object
 	Nullable bool    // nil is also a value
+	// Values are the only ones that a String can have; empty when any may be.
+	Values []string
 }
 
 // Field is one named member of an object.
