@@ -62,7 +62,7 @@ var common = []Field{
 	{Name: "session_id", Type: text(), Doc: "the session that the run belongs to"},
 	{Name: "agent", Type: text(), Doc: "the agent's name in the manifest"},
 	{Name: "stage", Type: text(), Doc: "the stage's name in the manifest"},
-	{Name: "stage_index", Type: number(), Doc: "how many stages the run had entered before this one, from 0"},
+	{Name: "stage_index", Type: number(), Doc: "which stage of the run this is, from 0"},
 	{Name: "turn", Type: number(), Doc: "the turn in the run, from 1; 0 before the first model call"},
 	{Name: "depth", Type: number(), Doc: "0 in the run that the user started, 1 in its sub-agents, and so on"},
 	{Name: "parent_run_id", Type: nullable(text()), Doc: "the run that started this sub-agent, nil in the user's own run"},

@@ -184,7 +184,11 @@ func (e *Event) wants(a Action) string {
 func (e *Event) action(m map[string]any) (Action, error) {
 	given, ok := m[keyAction]
 	if !ok {
-		return NoAction, fmt.Errorf("returned a map without an action%s", DidYouMean(keyAction, slices.Sorted(maps.Keys(m))))
+		hint := ""
+		if near := Nearest(keyAction, slices.Sorted(maps.Keys(m))); near != "" {
+			hint = fmt.Sprintf("; is %s meant to be \"action\"?", quote(near))
+		}
+		return NoAction, fmt.Errorf("returned a map without an action%s", hint)
 	}
 	name, ok := given.(string)
 	if !ok {
@@ -197,10 +201,21 @@ func (e *Event) action(m map[string]any) (Action, error) {
 	case e.Honours(a):
 		return a, nil
 	case a == Retry:
-		return NoAction, fmt.Errorf(`action "retry" is not honoured: this event cannot retry, only after_inference can; it honours %s`, e.Honoured())
+		return NoAction, fmt.Errorf(`action "retry" is not honoured: this event cannot retry, only %s can; it honours %s`, retriers(), e.Honoured())
 	default:
 		return NoAction, fmt.Errorf("action %q is not honoured; this event honours %s", name, e.Honoured())
 	}
+}
+
+// retriers names the events that honour retry.
+func retriers() string {
+	var names []string
+	for _, e := range Events() {
+		if e.Honours(Retry) {
+			names = append(names, e.Name)
+		}
+	}
+	return enumerate(names, "and")
 }
 
 func answerNames() []string {

@@ -1,0 +1,21 @@
+// Command gen writes docs/hooks.md, the reference page of the hook contract,
+// from the table. Run it from the module's root: go run ./hooks/contract/gen.
+// Start at page.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	path := filepath.Join("docs", "hooks.md")
+	if len(os.Args) > 1 {
+		path = os.Args[1]
+	}
+	if err := os.WriteFile(path, page(), 0o644); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
