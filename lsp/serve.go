@@ -15,7 +15,7 @@ type Deps struct {
 	Environ  []string
 	StateDir string // the state folder of agent-ls, created when needed
 	CacheDir string
-	Log   *slog.Logger
+	Log      *slog.Logger
 	// Token is what `initializationOptions.token` must equal; "" asks for none.
 	Token string
 }

@@ -1,0 +1,268 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"go.lsp.dev/jsonrpc2"
+	"go.lsp.dev/protocol"
+)
+
+// chain builds the four layers.
+func (c *Conn) chain() jsonrpc2.Handler {
+	cancellable, cancel := jsonrpc2.CancelHandler(c.release(c.dispatch))
+	return c.guard(func(ctx context.Context, req *jsonrpc2.Request) (any, error) {
+		if req.Method() == protocol.MethodCancelRequest && !req.IsCall() {
+			// Parsed here: ids of more than 32 bits are legal JSON-RPC.
+			var params struct {
+				ID json.RawMessage `json:"id"`
+			}
+			if err := json.Unmarshal(req.Params(), &params); err != nil {
+				return nil, err
+			}
+			id := messageID(params.ID)
+			if !id.IsValid() {
+				return nil, errors.New("a cancel names no request")
+			}
+			cancel(id)
+			return nil, nil
+		}
+		return cancellable(ctx, req)
+	})
+}
+
+// guard is the outermost layer. An error that it returns goes to the client as
+// an answer; for a notification it returns none, since the connection would
+// end over it.
+func (c *Conn) guard(next jsonrpc2.Handler) jsonrpc2.Handler {
+	return func(ctx context.Context, req *jsonrpc2.Request) (result any, err error) {
+		// Both are borrowed and may be gone when the handler has returned.
+		method, call, start := strings.Clone(req.Method()), req.IsCall(), time.Now()
+		defer func() {
+			if r := recover(); r != nil {
+				c.log.Error("a handler panicked", "method", method, "panic", r, "stack", string(debug.Stack()))
+				result, err = nil, jsonrpc2.Errorf(jsonrpc2.InternalError, "%s failed inside the server: %v", method, r)
+			}
+			c.log.Debug("handled", "method", method, "call", call, "us", time.Since(start).Microseconds(), "error", err)
+			if err == nil {
+				return
+			}
+			result = nil
+			if !call {
+				c.log.Warn("a notification failed", "method", method, "error", err)
+				err = nil
+				return
+			}
+			err = wireError(err)
+		}()
+		if err := c.admit(method, call); err != nil {
+			return nil, err
+		}
+		if method == protocol.MethodExit && !call {
+			c.exit()
+			return nil, nil
+		}
+		return next(ctx, req)
+	}
+}
+
+// admit enforces the life cycle.
+func (c *Conn) admit(method string, call bool) error {
+	now := state(c.state.Load())
+	switch {
+	case method == protocol.MethodExit:
+		if call {
+			return jsonrpc2.NewError(jsonrpc2.InvalidRequest, "exit is a notification")
+		}
+		return nil
+	case method == protocol.MethodInitialize:
+		if !call {
+			return errors.New("initialize is a request")
+		}
+		if !c.state.CompareAndSwap(int32(fresh), int32(initializing)) {
+			return jsonrpc2.NewError(jsonrpc2.InvalidRequest, "initialize was sent before")
+		}
+		return nil
+	case now == fresh || now == initializing:
+		return jsonrpc2.NewError(jsonrpc2.ServerNotInitialized, "the first request is initialize")
+	case now == shutdown && call:
+		return jsonrpc2.NewError(jsonrpc2.InvalidRequest, "the server is shutting down")
+	}
+	return nil
+}
+
+// exit ends the connection. It only signals: closing inside a handler would
+// wait for that handler.
+func (c *Conn) exit() {
+	if state(c.state.Load()) == shutdown {
+		c.end(nil)
+		return
+	}
+	c.end(ErrNoShutdown)
+}
+
+// wireError gives every error a code.
+func wireError(err error) error {
+	var wire *jsonrpc2.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		return protocol.ErrRequestCancelled
+	case errors.As(err, &wire) && wire.Code == jsonrpc2.ParseError:
+		// The library's word for parameters that do not decode; the message
+		// itself was fine.
+		return jsonrpc2.NewError(jsonrpc2.InvalidParams, err.Error())
+	case errors.As(err, &wire):
+		return &jsonrpc2.Error{Code: wire.Code, Message: err.Error(), Data: wire.Data}
+	}
+	return jsonrpc2.NewError(jsonrpc2.InternalError, err.Error())
+}
+
+// release lets requests run beside each other. Those whose order matters stay
+// on the reading goroutine: initialize, since nothing may be handled before
+// it, and every notification.
+func (c *Conn) release(next jsonrpc2.Handler) jsonrpc2.Handler {
+	return func(ctx context.Context, req *jsonrpc2.Request) (any, error) {
+		if !req.IsCall() || req.Method() == protocol.MethodInitialize {
+			return next(ctx, req)
+		}
+		if req.Method() == protocol.MethodShutdown {
+			c.state.Store(int32(shutdown)) // before any later message is read
+		}
+		prepared := c.handler.Prepare(ctx, req.Method())
+		jsonrpc2.Async(ctx)
+		if !abandonable(req.Method()) {
+			return next(prepared, req)
+		}
+		return c.abandon(prepared, req, next)
+	}
+}
+
+// abandonable reports whether a cancelled request of this method may be
+// answered before its work has ended: true for those that only read.
+func abandonable(method string) bool {
+	return strings.HasPrefix(method, "textDocument/") || strings.HasPrefix(method, "completionItem/") ||
+		strings.HasPrefix(method, "codeAction/") || method == protocol.MethodWorkspaceDiagnostic ||
+		method == protocol.MethodWorkspaceSymbol
+}
+
+// abandon answers as soon as the request is cancelled, however far its work
+// is. The work's own result is dropped.
+func (c *Conn) abandon(ctx context.Context, req *jsonrpc2.Request, next jsonrpc2.Handler) (any, error) {
+	type answer struct {
+		result any
+		err    error
+	}
+	done := make(chan answer, 1)
+	owned := req.Clone()
+	go func() {
+		var a answer
+		defer func() {
+			if r := recover(); r != nil {
+				c.log.Error("a handler panicked", "method", owned.Method(), "panic", r, "stack", string(debug.Stack()))
+				a = answer{nil, jsonrpc2.Errorf(jsonrpc2.InternalError, "%s failed inside the server: %v", owned.Method(), r)}
+			}
+			done <- a
+		}()
+		a.result, a.err = next(ctx, owned)
+	}()
+	select {
+	case a := <-done:
+		return a.result, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// dispatch is the innermost layer.
+func (c *Conn) dispatch(ctx context.Context, req *jsonrpc2.Request) (any, error) {
+	switch req.Method() {
+	case protocol.MethodInitialize:
+		return c.initialize(ctx, req)
+	case protocol.MethodInitialized:
+		// Some clients send it without parameters.
+		return nil, c.handler.Initialized(ctx, &protocol.InitializedParams{})
+	case protocol.MethodWorkspaceExecuteCommand:
+		return c.executeCommand(ctx, req)
+	}
+	if standard[req.Method()] {
+		return c.server(ctx, req)
+	}
+	custom := CustomRequest{Call: req.IsCall()}
+	if params := req.Params(); len(params) > 0 && !bytes.Equal(params, []byte("null")) {
+		custom.Params = json.RawMessage(bytes.Clone(params))
+	}
+	return c.handler.Request(ctx, strings.Clone(req.Method()), custom)
+}
+
+// server hands a standard message to its method.
+func (c *Conn) server(ctx context.Context, req *jsonrpc2.Request) (any, error) {
+	return protocol.ServerHandler(c.handler, jsonrpc2.MethodNotFoundHandler)(ctx, req)
+}
+
+// executeCommand decodes the arguments itself: the result of a command may be
+// anything, also what package protocol cannot encode.
+func (c *Conn) executeCommand(ctx context.Context, req *jsonrpc2.Request) (any, error) {
+	var params protocol.ExecuteCommandParams
+	if err := protocol.Unmarshal(req.Params(), &params); err != nil {
+		return nil, jsonrpc2.NewError(jsonrpc2.InvalidParams, err.Error())
+	}
+	return c.handler.ExecuteCommand(ctx, &params)
+}
+
+// initialize checks the token, decodes leniently and watches the client's
+// process.
+func (c *Conn) initialize(ctx context.Context, req *jsonrpc2.Request) (result any, err error) {
+	defer func() {
+		if err != nil {
+			c.state.Store(int32(fresh)) // a client may try again
+			return
+		}
+		c.state.Store(int32(running))
+	}()
+	params, dropped, err := decodeInitialize(req.Params())
+	if err != nil {
+		return nil, jsonrpc2.NewError(jsonrpc2.InvalidParams, fmt.Sprintf("initialize: %v", err))
+	}
+	if len(dropped) > 0 {
+		c.log.Warn("the client declared what does not decode; it is left out", "paths", dropped)
+	}
+	if err := c.authorize(params); err != nil {
+		c.end(err)
+		return nil, jsonrpc2.NewError(jsonrpc2.InvalidRequest, err.Error())
+	}
+	answer, err := c.handler.Initialize(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	if params.ProcessID != nil && *params.ProcessID > 0 {
+		pid := int(*params.ProcessID)
+		go watchProcess(jsonrpc2.DetachContext(ctx), pid, func() {
+			c.log.Info("the client's process is gone", "pid", pid)
+			c.end(ErrOrphaned)
+		})
+	}
+	return answer, nil
+}
+
+func (c *Conn) authorize(params *protocol.InitializeParams) error {
+	if c.opts.Token == "" {
+		return nil
+	}
+	var options struct {
+		Token string `json:"token"`
+	}
+	if len(params.InitializationOptions) > 0 {
+		_ = json.Unmarshal(params.InitializationOptions, &options) // another shape bears no token
+	}
+	if subtle.ConstantTimeCompare([]byte(options.Token), []byte(c.opts.Token)) != 1 {
+		return ErrUnauthorized
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package rpc
+
+import "go.lsp.dev/protocol"
+
+// standard are the methods that package protocol decodes. Everything else goes
+// to Handler.Request with its parameters as they came, or without any.
+var standard = methodSet(
+	protocol.MethodCallHierarchyIncomingCalls,
+	protocol.MethodCallHierarchyOutgoingCalls,
+	protocol.MethodCodeActionResolve,
+	protocol.MethodCodeLensResolve,
+	protocol.MethodCompletionItemResolve,
+	protocol.MethodDocumentLinkResolve,
+	protocol.MethodInlayHintResolve,
+	protocol.MethodNotebookDocumentDidChange,
+	protocol.MethodNotebookDocumentDidClose,
+	protocol.MethodNotebookDocumentDidOpen,
+	protocol.MethodNotebookDocumentDidSave,
+	protocol.MethodProgress,
+	protocol.MethodSetTrace,
+	protocol.MethodShutdown,
+	protocol.MethodTextDocumentCodeAction,
+	protocol.MethodTextDocumentCodeLens,
+	protocol.MethodTextDocumentColorPresentation,
+	protocol.MethodTextDocumentCompletion,
+	protocol.MethodTextDocumentDeclaration,
+	protocol.MethodTextDocumentDefinition,
+	protocol.MethodTextDocumentDiagnostic,
+	protocol.MethodTextDocumentDidChange,
+	protocol.MethodTextDocumentDidClose,
+	protocol.MethodTextDocumentDidOpen,
+	protocol.MethodTextDocumentDidSave,
+	protocol.MethodTextDocumentDocumentColor,
+	protocol.MethodTextDocumentDocumentHighlight,
+	protocol.MethodTextDocumentDocumentLink,
+	protocol.MethodTextDocumentDocumentSymbol,
+	protocol.MethodTextDocumentFoldingRange,
+	protocol.MethodTextDocumentFormatting,
+	protocol.MethodTextDocumentHover,
+	protocol.MethodTextDocumentImplementation,
+	protocol.MethodTextDocumentInlayHint,
+	protocol.MethodTextDocumentInlineCompletion,
+	protocol.MethodTextDocumentInlineValue,
+	protocol.MethodTextDocumentLinkedEditingRange,
+	protocol.MethodTextDocumentMoniker,
+	protocol.MethodTextDocumentOnTypeFormatting,
+	protocol.MethodTextDocumentPrepareCallHierarchy,
+	protocol.MethodTextDocumentPrepareRename,
+	protocol.MethodTextDocumentPrepareTypeHierarchy,
+	protocol.MethodTextDocumentRangeFormatting,
+	protocol.MethodTextDocumentRangesFormatting,
+	protocol.MethodTextDocumentReferences,
+	protocol.MethodTextDocumentRename,
+	protocol.MethodTextDocumentSelectionRange,
+	protocol.MethodTextDocumentSemanticTokensFull,
+	protocol.MethodTextDocumentSemanticTokensFullDelta,
+	protocol.MethodTextDocumentSemanticTokensRange,
+	protocol.MethodTextDocumentSignatureHelp,
+	protocol.MethodTextDocumentTypeDefinition,
+	protocol.MethodTextDocumentWillSave,
+	protocol.MethodTextDocumentWillSaveWaitUntil,
+	protocol.MethodTypeHierarchySubtypes,
+	protocol.MethodTypeHierarchySupertypes,
+	protocol.MethodWindowWorkDoneProgressCancel,
+	protocol.MethodWorkspaceDiagnostic,
+	protocol.MethodWorkspaceDidChangeConfiguration,
+	protocol.MethodWorkspaceDidChangeWatchedFiles,
+	protocol.MethodWorkspaceDidChangeWorkspaceFolders,
+	protocol.MethodWorkspaceDidCreateFiles,
+	protocol.MethodWorkspaceDidDeleteFiles,
+	protocol.MethodWorkspaceDidRenameFiles,
+	protocol.MethodWorkspaceSymbol,
+	protocol.MethodWorkspaceSymbolResolve,
+	protocol.MethodWorkspaceTextDocumentContent,
+	protocol.MethodWorkspaceWillCreateFiles,
+	protocol.MethodWorkspaceWillDeleteFiles,
+	protocol.MethodWorkspaceWillRenameFiles,
+)
+
+func methodSet(methods ...string) map[string]bool {
+	set := make(map[string]bool, len(methods))
+	for _, m := range methods {
+		set[m] = true
+	}
+	return set
+}
