@@ -26,7 +26,25 @@ type Config struct {
 	Sandbox     Sandbox
 	Diagnostics []DiagnosticsCommand
 	Commands    []CommandHook
+	MCP         []MCPServer
+	Sessions    Sessions
 	Origins     map[string]Origin // by dotted path, for config show --origin
+
+	// Watch lists the files and folders that this configuration was read
+	// from, those that do not exist yet included; absolute, sorted.
+	Watch []string
+
+	owned []ownership
+}
+
+// Agent finds an agent by name; "" is the first one, the default.
+func (c *Config) Agent(name string) (Agent, bool) {
+	for _, a := range c.Agents {
+		if a.Name == name || name == "" {
+			return a, true
+		}
+	}
+	return Agent{}, false
 }
 
 // Agent is one manifest: the default `.agent-ls/agent.toml` or
@@ -37,8 +55,18 @@ type Agent struct {
 	Entry  string // resolved: the first stage of the file by default
 	Stages []Stage
 	Hooks  []hooks.Declaration // stage and event hooks in declared order, with texts
-	Path   string              // the file
+	Path   string              // the file; "" for the built-in agent
 	At     check.Span
+	Lines  []ScriptLine // the manifest's lines that name a script of this agent
+}
+
+// ScriptLine is a line of a settings file that names a hook script.
+type ScriptLine struct {
+	Event    string // the contract's event, "" for dedup_tools
+	Function string // what the script must define
+	Stage    string
+	Path     string     // of the settings file
+	Span     check.Span // of the path in it, quotes included
 }
 
 // Stage is one [stages.NAME].
@@ -88,6 +116,7 @@ type Model struct {
 	Price         *Price
 	Script        string // rehearsal: absolute path
 	ScriptText    []byte // rehearsal: as it was read
+	Origin        Origin // the layer that defined it
 }
 
 // Price is per million tokens, in USD.
@@ -104,6 +133,9 @@ type Rule struct {
 	Verdict string // "allow", "ask", "deny"
 	Text    string // "shell(go test *)"
 	Origin  Origin
+	// Agent, when not empty, limits the rule to one agent: it stands in
+	// agents/NAME.toml. To ignore it is safe: the rule then binds all.
+	Agent string
 }
 
 // Taint is [taint].
@@ -116,15 +148,88 @@ type Taint struct {
 // Label marks paths.
 type Label struct{ Glob, Level string }
 
-// Behavior is [behavior]; this part of it acts today.
+// Behavior is [behavior].
 type Behavior struct {
 	RequireReadBeforeEdit bool
 	TrackShellReads       bool
 	WriteExisting         string // "allow", "require_read", "deny"
 	MaxConcurrentTools    int
 	MaxRetries            int
-	ToolOutputBudget      int
+	ToolOutputBudget      int // bytes, 0 = off
 	DedupReads            bool
+
+	CompactStrategy         string  // "off", "tail"
+	CompactThreshold        int     // bytes
+	CompactKeepTurns        int     // turns
+	CompactLowWaterFraction float64 // 0 = off
+	CompactSkip             CompactSkip
+	AutoCompact             bool
+	ElideStaleReads         string // "", "notice", "stub"
+	DedupTools              []DedupTool
+	ToolBudgets             map[string]ToolBudget
+	RepeatGuard             RepeatGuard
+	ThinkingBudget          int // tokens, 0 = off
+	ThinkingDecay           *ThinkingDecay
+	CacheTelemetry          bool
+	SessionBaseline         bool
+}
+
+// CompactSkip says where compaction does not act.
+type CompactSkip struct {
+	Providers        []string
+	MinContextWindow int // tokens
+}
+
+// DedupTool is a tool with the script whose dedup_key names equal calls.
+type DedupTool struct {
+	Tool string
+	Path string // absolute
+	Text []byte
+}
+
+// ToolBudget caps the calls of a tool in a run.
+type ToolBudget struct {
+	Max      int
+	OnExceed string // "steer", "block"
+}
+
+// RepeatGuard breaks streaks of identical calls.
+type RepeatGuard struct {
+	Enabled bool
+	RepeatLimit
+	Tools map[string]RepeatLimit // for a tool in place of the general ones
+}
+
+// RepeatLimit is the call in a row that is refused, and the one that ends the run.
+type RepeatLimit struct{ Block, Abort int }
+
+// ThinkingDecay lowers the thinking budget after a turn.
+type ThinkingDecay struct {
+	AfterTurn int
+	Floor     int // tokens
+}
+
+// MCPServer is one [mcp.NAME].
+type MCPServer struct {
+	Name    string
+	Command []string
+	URL     string
+	Env     map[string]string
+	Headers map[string]string
+	Trust
+}
+
+// Sessions is [sessions].
+type Sessions struct{ Keep time.Duration }
+
+// Trust says whether something that starts a process may run. What is not a
+// workspace's needs none and is trusted.
+type Trust struct {
+	Workspace bool
+	Trusted   bool
+	// Digest is the SHA-256, in hex, of the entry and of every file of the
+	// workspace that its command names; empty for what needs no trust.
+	Digest string
 }
 
 // Concurrency is [concurrency].
@@ -149,19 +254,19 @@ type Sandbox struct {
 // DiagnosticsCommand is a command by file extension.
 type DiagnosticsCommand struct {
 	Ext, Command string
-	Workspace    bool
+	Trust
 }
 
 // CommandHook is one [[hook]].
 type CommandHook struct {
-	ID        string
-	Event     string
-	Command   string
-	Matcher   string
-	Env       map[string]string
-	Required  bool
-	Workspace bool
-	Declared  hooks.Location
+	ID       string
+	Event    string
+	Command  string
+	Matcher  string
+	Env      map[string]string
+	Required bool
+	Declared hooks.Location
+	Trust
 }
 
 // Origin says where a value came from.

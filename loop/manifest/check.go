@@ -1,0 +1,50 @@
+package manifest
+
+import (
+	"context"
+	"path/filepath"
+
+	"agent-ls/hooks/check"
+)
+
+// Check returns the findings of one settings file as it stands in an editor:
+// agent.toml, agents/NAME.toml, the user's config or the organisation's
+// policy. The text takes the place of the file and of an open document. A
+// file elsewhere is checked as the agent.toml of sources.Root.
+func Check(path string, text []byte, sources Sources) []check.Finding {
+	s := sources.complete()
+	name := filepath.Clean(path)
+	switch root, ok := AgentFile(name); {
+	case ok:
+		s.Root = root
+	case name == s.UserConfig, name == s.OrgPolicy:
+	default:
+		name = filepath.Join(s.Root, ".agent-ls", "agent.toml")
+	}
+	under := s.Overlay
+	s.Overlay = func(p string) ([]byte, bool) {
+		if p == name {
+			return text, true
+		}
+		if under != nil {
+			return under(p)
+		}
+		return nil, false
+	}
+	l := newLoader(context.Background(), s)
+	l.extra = name
+	_, all := l.load()
+	var own []check.Finding
+	for _, f := range all {
+		if f.Path == name {
+			f.Path = path
+			for i := range f.Related {
+				if f.Related[i].Path == name {
+					f.Related[i].Path = path
+				}
+			}
+			own = append(own, f)
+		}
+	}
+	return own
+}
