@@ -1,0 +1,214 @@
+--- `:Agent` and its subcommands.
+local M = {}
+
+local function client()
+  return require('agent-ls.client')
+end
+
+local function runs()
+  return require('agent-ls.runs')
+end
+
+--- The newest run, or a complaint.
+local function newest()
+  if not runs().newest then
+    client().complain('no run yet: :Agent run PROMPT')
+  end
+  return runs().newest
+end
+
+local function context_of(args)
+  if args.range == 0 or vim.api.nvim_buf_get_name(0) == '' then
+    return nil
+  end
+  return {
+    {
+      uri = vim.uri_from_bufnr(0),
+      range = {
+        start = { line = args.line1 - 1, character = 0 },
+        ['end'] = { line = args.line2, character = 0 },
+      },
+    },
+  }
+end
+
+local function show_events(session)
+  client().request('agent/events', { sessionId = session }, function(result)
+    local last
+    for _, e in ipairs(result.events) do
+      last = e.runId
+      if not (runs().runs[e.runId] and runs().runs[e.runId].replayed) then
+        runs().event(e)
+      end
+    end
+    if last then
+      runs().runs[last].replayed = true
+      runs().open(last)
+    end
+  end)
+end
+
+local subcommands = {}
+
+subcommands.run = {
+  doc = 'PROMPT  start a run; with a range, those lines go along',
+  run = function(rest, args)
+    local function start(prompt)
+      if not prompt or prompt == '' then
+        return
+      end
+      client().request('agent/start', { prompt = prompt, context = context_of(args) }, function(started)
+        runs().started(started)
+      end)
+    end
+    if rest ~= '' then
+      return start(rest)
+    end
+    vim.ui.input({ prompt = 'Prompt: ' }, start)
+  end,
+}
+
+subcommands.cancel = {
+  doc = 'cancel the newest run',
+  run = function()
+    if newest() then
+      client().request('agent/cancel', { runId = newest() })
+    end
+  end,
+}
+
+subcommands.steer = {
+  doc = 'TEXT  tell the running agent something',
+  run = function(rest)
+    if newest() then
+      client().request('agent/steer', { runId = newest(), text = rest, when = 'now' })
+    end
+  end,
+}
+
+subcommands.approve = {
+  doc = '[once|session|always|deny [REASON]]  answer the open approval; alone: look at it',
+  run = function(rest)
+    if rest == '' then
+      return require('agent-ls.approval').focus()
+    end
+    local word, feedback = rest:match('^(%S+)%s*(.*)$')
+    require('agent-ls.approval').answer(word, feedback)
+  end,
+  complete = function()
+    return require('agent-ls.approval').words()
+  end,
+}
+
+subcommands.decisions = {
+  doc = 'the hook decisions of the newest run in the quickfix list',
+  run = function()
+    require('agent-ls.decisions').list()
+  end,
+}
+
+subcommands.sessions = {
+  doc = 'choose a past session and read it',
+  run = function()
+    client().request('agent/sessions', { limit = 50 }, function(result)
+      vim.ui.select(result.sessions, {
+        prompt = 'Sessions',
+        format_item = function(s)
+          return ('%s  %s  %s'):format(s.startedAt, s.status, require('agent-ls.text').visible(s.title):gsub('\n', ' '))
+        end,
+      }, function(session)
+        if session then
+          show_events(session.sessionId)
+        end
+      end)
+    end)
+  end,
+}
+
+subcommands.resume = {
+  doc = '[SESSION]  go on with a run that was cut off',
+  run = function(rest)
+    local function resume(session)
+      client().request('agent/resume', { sessionId = session }, function(result)
+        if not result.runId or result.runId == vim.NIL then
+          return vim.notify('agent-ls: nothing to resume: ' .. (result.reason or ''), vim.log.levels.INFO)
+        end
+        runs().started({ runId = result.runId, sessionId = session })
+      end)
+    end
+    if rest ~= '' then
+      return resume(rest)
+    end
+    client().request('agent/sessions', { limit = 20 }, function(result)
+      for _, s in ipairs(result.sessions) do
+        if s.status == 'interrupted' or s.status == 'waiting' then
+          return resume(s.sessionId)
+        end
+      end
+      vim.notify('agent-ls: no session was cut off', vim.log.levels.INFO)
+    end)
+  end,
+}
+
+subcommands.undo = {
+  doc = 'put back what the newest run changed',
+  run = function()
+    if not newest() then
+      return
+    end
+    client().request('agent/undo', { runId = newest() }, function(result)
+      local lines = { ('%d files put back'):format(#result.edits) }
+      for _, uri in ipairs(result.conflicts) do
+        lines[#lines + 1] = 'changed since, left as it is: ' .. require('agent-ls.text').file(uri)
+      end
+      vim.cmd('checktime')
+      local level = #result.conflicts > 0 and vim.log.levels.WARN or vim.log.levels.INFO
+      vim.notify('agent-ls: ' .. table.concat(lines, '\n'), level)
+    end)
+  end,
+}
+
+subcommands.log = {
+  doc = 'open the log of the newest run',
+  run = function()
+    runs().open()
+  end,
+}
+
+--- The subcommands' names, sorted.
+--- @return string[]
+function M.names()
+  local names = vim.tbl_keys(subcommands)
+  table.sort(names)
+  return names
+end
+
+--- Runs `:Agent …`.
+function M.run(args)
+  local word, rest = args.args:match('^%s*(%S*)%s*(.-)%s*$')
+  local sub = subcommands[word]
+  if sub then
+    return sub.run(rest, args)
+  end
+  local lines = { word == '' and 'agent-ls: what shall the agent do?' or ('agent-ls: unknown subcommand %q'):format(word) }
+  for _, name in ipairs(M.names()) do
+    lines[#lines + 1] = '  :Agent ' .. name .. ' ' .. subcommands[name].doc
+  end
+  vim.notify(table.concat(lines, '\n'), word == '' and vim.log.levels.INFO or vim.log.levels.ERROR)
+end
+
+--- Completes subcommands and their words.
+--- @return string[]
+function M.complete(lead, line)
+  local word = line:match('Agent!?%s+(%S+)%s')
+  local sub = word and subcommands[word]
+  local candidates = M.names()
+  if sub then
+    candidates = sub.complete and sub.complete() or {}
+  end
+  return vim.tbl_filter(function(c)
+    return vim.startswith(c, lead)
+  end, candidates)
+end
+
+return M
