@@ -1,0 +1,5 @@
+package script
+
+import "agent-ls/hooks/worker/wire"
+
+func accept(f wire.File) *wire.Bad { return nil }
