@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -90,3 +91,7 @@ type FileText struct {
 	Open    bool // from an open document
 	Unsaved bool
 }
+
+// ErrFileChanged is what Files.Write fails with when the file is no longer
+// what the caller thought it was. Nothing was written.
+var ErrFileChanged = errors.New("the file changed in the meantime")

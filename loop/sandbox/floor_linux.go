@@ -1,0 +1,206 @@
+package sandbox
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// try finds out whether a mechanism works here, and says why it does not.
+func (f *Floor) try(k Kind) string {
+	switch k {
+	case Bubblewrap:
+		f.bwrap = bwrapPath()
+		if f.bwrap == "" {
+			return "bwrap is not installed"
+		}
+		return probes.of(f.bwrap, func() string { return probeBubblewrap(f.bwrap) })
+	case Landlock:
+		abi, why := landlockABI()
+		f.abi = abi
+		return why
+	}
+	return "unknown"
+}
+
+// prepare makes the command that lays the floor and runs the line.
+func (f *Floor) prepare(p *Process) error {
+	if f.dirs.Cache != "" && f.kind != None {
+		if err := os.MkdirAll(filepath.Join(f.dirs.Cache, "tools"), 0o700); err != nil {
+			return err
+		}
+	}
+	switch f.kind {
+	case Bubblewrap:
+		return f.prepareBubblewrap(p)
+	case Landlock:
+		return f.prepareLandlock(p)
+	}
+	return f.plain(p)
+}
+
+// probed remembers what was found out about a program, for the process's life.
+type probed struct {
+	mu   sync.Mutex
+	said map[string]string
+}
+
+var probes = probed{said: map[string]string{}}
+
+func (p *probed) of(key string, find func() string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s, ok := p.said[key]; ok {
+		return s
+	}
+	s := find()
+	p.said[key] = s
+	return s
+}
+
+func bwrapPath() string {
+	for _, p := range []string{"/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"} {
+		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
+			return p
+		}
+	}
+	p, err := exec.LookPath("bwrap")
+	if err != nil {
+		return ""
+	}
+	return p
+}
+
+// probeBubblewrap runs it once with all that it is asked for later.
+func probeBubblewrap(bwrap string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	args := append(bubblewrapBase(false), "--", "/bin/sh", "-c", "test $$ -lt 20 && ! test -w /usr && echo floor")
+	cmd := exec.CommandContext(ctx, bwrap, args...)
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err == nil && strings.TrimSpace(string(out)) == "floor" {
+		return ""
+	}
+	said, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if said == "" && err != nil {
+		said = err.Error()
+	}
+	return "does not work here: " + said
+}
+
+// keptInRun are the parts of /run that programs need and that reach nobody.
+var keptInRun = []string{"/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/systemd/resolve", "/run/host", "/run/resolvconf"}
+
+// bubblewrapBase is the floor without any folder of ours.
+func bubblewrapBase(network bool) []string {
+	args := []string{"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
+	if network {
+		args = append(args, "--share-net")
+	}
+	for _, t := range []string{"/tmp", "/var/tmp", "/run"} {
+		if info, err := os.Lstat(t); err == nil && info.IsDir() {
+			args = append(args, "--tmpfs", t)
+		}
+	}
+	for _, k := range keptInRun {
+		if _, err := os.Stat(k); err == nil {
+			args = append(args, "--ro-bind-try", k, k)
+		}
+	}
+	return args
+}
+
+// limits is what the shell does before the line: no core files, bounds on
+// files and processes. A shell that lacks an option goes on without it.
+const limits = `ulimit -c 0; ulimit -f 33554432; ulimit -u 8192 || ulimit -p 8192; `
+
+func (f *Floor) prepareBubblewrap(p *Process) error {
+	args := bubblewrapBase(f.config.Network)
+	for _, d := range []string{f.dirs.Home, p.dir} {
+		if d != "" && masked(d) {
+			args = append(args, "--ro-bind-try", d, d)
+		}
+	}
+	writable := f.writable()
+	if f.dirs.Cache != "" {
+		writable = append(writable, filepath.Join(f.dirs.Cache, "tools"))
+	}
+	hidden := f.hidden()
+	hide := func(around bool) {
+		for _, h := range hidden {
+			holds := false
+			for _, w := range writable {
+				holds = holds || inside(w, h)
+			}
+			if holds != around {
+				continue
+			}
+			if info, err := os.Stat(h); err == nil && info.IsDir() {
+				args = append(args, "--tmpfs", h)
+			} else if err == nil {
+				args = append(args, "--ro-bind", "/dev/null", h)
+			}
+		}
+	}
+	hide(true) // those that hold a writable folder, before it
+	for _, w := range writable {
+		args = append(args, "--bind", w, w)
+	}
+	hide(false)
+	for _, w := range writable {
+		args = append(args, protectArgs(w)...)
+	}
+	args = append(args, "--chdir", p.dir, "--", "/bin/sh", "-c", "{ "+limits+"} 2>/dev/null; exec \"$0\" -c \"$1\"", p.shell, p.line)
+	p.cmd = exec.Command(f.bwrap, args...)
+	p.cmd.Env = append(f.environment(os.Environ(), "/tmp"), p.Env...)
+	p.host.group(p.cmd)
+	return nil
+}
+
+// masked tells whether a folder lies under one that is replaced by an empty one.
+func masked(dir string) bool {
+	for _, t := range []string{"/tmp", "/var/tmp", "/run"} {
+		if dir != t && inside(dir, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// protectArgs binds the always-asked files of a folder read-only. A .git is
+// bound over itself first: a mount point cannot be moved out of the way.
+func protectArgs(folder string) []string {
+	var args []string
+	paths := protectedPaths(folder)
+	bound := map[string]bool{}
+	for _, p := range paths {
+		if dir := gitFolder(p); dir != "" && !bound[dir] {
+			bound[dir] = true
+			args = append(args, "--bind-try", dir, dir)
+		}
+	}
+	for _, p := range paths {
+		info, err := os.Lstat(p)
+		if err != nil || info.Mode()&os.ModeSymlink != 0 {
+			continue // a link is compared afterwards
+		}
+		args = append(args, "--ro-bind-try", p, p)
+	}
+	return args
+}
+
+// gitFolder is the .git that a path lies in, "" if none.
+func gitFolder(path string) string {
+	for d := filepath.Dir(path); d != filepath.Dir(d); d = filepath.Dir(d) {
+		if filepath.Base(d) == ".git" {
+			return d
+		}
+	}
+	return ""
+}

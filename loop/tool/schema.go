@@ -1,0 +1,192 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"agent-ls/loop"
+	"agent-ls/loop/tool/toolname"
+)
+
+const (
+	maxArguments = 4 << 20 // bytes
+	maxNesting   = 64
+)
+
+// compiled keeps schemas, which are few and never change.
+var compiled sync.Map // string → *jsonschema.Schema
+
+// ValidateArguments checks a call's arguments against the tool's schema and
+// returns them without insignificant space. Duplicate keys are refused, since
+// readers differ about which one counts; so are unknown ones, with the
+// nearest known.
+func ValidateArguments(spec loop.ToolSpec, args json.RawMessage) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(args)) == 0 {
+		args = json.RawMessage("{}")
+	}
+	if len(args) > maxArguments {
+		return nil, fmt.Errorf("the arguments of %s have %d bytes, more than %d", spec.Name, len(args), maxArguments)
+	}
+	if err := uniqueKeys(args); err != nil {
+		return nil, fmt.Errorf("the arguments of %s: %w", spec.Name, err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
+	if err != nil {
+		return nil, fmt.Errorf("the arguments of %s are not valid JSON: %w", spec.Name, err)
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("the arguments of %s must be an object", spec.Name)
+	}
+	schema, err := schemaOf(spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := unknownKeys(spec, schema, object); err != nil {
+		return nil, err
+	}
+	if err := schema.Validate(value); err != nil {
+		return nil, fmt.Errorf("the arguments of %s do not fit: %s", spec.Name, reason(err))
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, args); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func schemaOf(spec loop.ToolSpec) (*jsonschema.Schema, error) {
+	text := string(spec.Schema)
+	if text == "" {
+		text = `{"type":"object"}`
+	}
+	if s, ok := compiled.Load(text); ok {
+		return s.(*jsonschema.Schema), nil
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("the schema of %s is broken: %w", spec.Name, err)
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(nothing{})
+	if err := c.AddResource("tool.json", doc); err != nil {
+		return nil, fmt.Errorf("the schema of %s is broken: %w", spec.Name, err)
+	}
+	s, err := c.Compile("tool.json")
+	if err != nil {
+		return nil, fmt.Errorf("the schema of %s is broken: %w", spec.Name, err)
+	}
+	compiled.Store(text, s)
+	return s, nil
+}
+
+// nothing loads no schema from anywhere: a tool's schema stands by itself.
+type nothing struct{}
+
+func (nothing) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s: a schema cannot refer to other documents", url)
+}
+
+// unknownKeys names a key that the schema's properties do not have.
+func unknownKeys(spec loop.ToolSpec, schema *jsonschema.Schema, object map[string]any) error {
+	if len(schema.Properties) == 0 || schema.AdditionalProperties != false {
+		return nil
+	}
+	known := make([]string, 0, len(schema.Properties))
+	for k := range schema.Properties {
+		known = append(known, k)
+	}
+	slices.Sort(known)
+	keys := make([]string, 0, len(object))
+	for k := range object {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if slices.Contains(known, k) {
+			continue
+		}
+		if n := toolname.Closest(k, known); n != "" {
+			return fmt.Errorf("%s has no parameter %q; did you mean %q?", spec.Name, k, n)
+		}
+		return fmt.Errorf("%s has no parameter %q; it takes %s", spec.Name, k, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+// reason is the innermost complaint of a validation, in one line.
+func reason(err error) string {
+	var v *jsonschema.ValidationError
+	if !errors.As(err, &v) {
+		return err.Error()
+	}
+	for len(v.Causes) > 0 {
+		v = v.Causes[0]
+	}
+	text := v.ErrorKind.LocalizedString(message.NewPrinter(language.English))
+	if len(v.InstanceLocation) == 0 {
+		return text
+	}
+	return strings.Join(v.InstanceLocation, ".") + ": " + text
+}
+
+// uniqueKeys reads a JSON text through and refuses a key that comes twice in
+// one object, and nesting without end.
+func uniqueKeys(text json.RawMessage) error {
+	type level struct {
+		keys  map[string]bool // nil in a list
+		value bool            // the next token is a key's value
+	}
+	var stack []level
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for {
+		t, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("not valid JSON: %w", err)
+		}
+		if delim, ok := t.(json.Delim); ok && (delim == '}' || delim == ']') {
+			stack = stack[:len(stack)-1]
+			if n := len(stack); n > 0 {
+				stack[n-1].value = false
+			}
+			continue
+		}
+		if n := len(stack); n > 0 && stack[n-1].keys != nil && !stack[n-1].value {
+			key := t.(string) // the decoder lets nothing else be a key
+			if stack[n-1].keys[key] {
+				return fmt.Errorf("the key %q comes twice", key)
+			}
+			stack[n-1].keys[key] = true
+			stack[n-1].value = true
+			continue
+		}
+		switch t {
+		case json.Delim('{'):
+			stack = append(stack, level{keys: map[string]bool{}})
+		case json.Delim('['):
+			stack = append(stack, level{})
+		default:
+			if n := len(stack); n > 0 {
+				stack[n-1].value = false
+			}
+		}
+		if len(stack) > maxNesting {
+			return fmt.Errorf("nested deeper than %d levels", maxNesting)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,263 @@
+package tool
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"agent-ls/hooks/shell"
+	"agent-ls/loop"
+	"agent-ls/loop/sandbox"
+)
+
+//go:embed shell.md
+var shellDoc string
+
+const (
+	defaultTimeout = 2 * time.Minute
+	maxTimeout     = 10 * time.Minute
+	maxCommand     = 64 << 10
+	outputEvery    = 100 * time.Millisecond
+	shownTail      = 4 << 10
+)
+
+type shellTool struct{ *workspace }
+
+type shellArgs struct {
+	Command     string `json:"command"`
+	TimeoutMs   int64  `json:"timeout_ms"`
+	Description string `json:"description"`
+}
+
+func (t *shellTool) Spec() loop.ToolSpec {
+	return loop.ToolSpec{Name: "shell", Description: shellDoc, Schema: json.RawMessage(`{
+"type":"object","additionalProperties":false,"required":["command"],"properties":{
+"command":{"type":"string","minLength":1,"description":"A shell line; it runs in the workspace's root."},
+"timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"description":"When it is stopped; 120000 by default."},
+"description":{"type":"string","description":"What it is for, in a few words."}}}`)}
+}
+
+func (t *shellTool) Prepare(_ context.Context, args json.RawMessage) (loop.Plan, error) {
+	var a shellArgs
+	if err := decode(args, &a); err != nil {
+		return loop.Plan{}, err
+	}
+	switch {
+	case len(a.Command) > maxCommand:
+		return loop.Plan{}, fmt.Errorf("the command has %d bytes, more than %d; write a script and run that", len(a.Command), maxCommand)
+	case strings.IndexByte(a.Command, 0) >= 0:
+		return loop.Plan{}, errors.New("the command contains a zero byte")
+	case strings.TrimSpace(a.Command) == "":
+		return loop.Plan{}, errors.New("the command is empty")
+	}
+	title, rest, more := strings.Cut(strings.TrimSpace(a.Command), "\n")
+	if title = cut(title, 200); more && strings.TrimSpace(rest) != "" {
+		title += " …"
+	}
+	return loop.Plan{Effect: loop.Execute, Title: title, Command: &loop.CommandPlan{Line: a.Command, Dir: t.Root}}, nil
+}
+
+func (t *shellTool) Run(ctx context.Context, call loop.Invocation) loop.ToolResult {
+	var a shellArgs
+	if err := decode(call.Arguments, &a); err != nil {
+		return failure(err.Error())
+	}
+	timeout := defaultTimeout
+	if a.TimeoutMs > 0 {
+		timeout = min(time.Duration(a.TimeoutMs)*time.Millisecond, maxTimeout)
+	}
+	deadline := time.Now().Add(timeout)
+	if !call.Deadline.IsZero() && call.Deadline.Before(deadline) {
+		deadline = call.Deadline
+	}
+	limited, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	p, err := t.Sandbox.Command(limited, a.Command, t.Root)
+	if err != nil {
+		return t.failed(ctx, err)
+	}
+	out := newWindow(t.Behavior.ToolOutputBudget)
+	stream := &streamed{window: out, show: call.Output}
+	p.Stdout, p.Stderr = stream, stream
+	exit := p.Run()
+	stream.flush()
+	return t.result(ctx, a, exit, out, timeout)
+}
+
+// result is what the model is told about a command that has ended.
+func (t *shellTool) result(ctx context.Context, a shellArgs, exit sandbox.Exit, out *window, timeout time.Duration) loop.ToolResult {
+	text, truncated := out.text()
+	r := loop.ToolResult{Text: text, Truncated: truncated, Outcome: loop.CallOK}
+	say := func(line string) {
+		if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {
+			r.Text += "\n"
+		}
+		r.Text += line
+	}
+	switch {
+	case exit.Err != nil:
+		say("[it could not run: " + exit.Err.Error() + "]")
+		r.IsError, r.Outcome = true, loop.CallError
+	case ctx.Err() != nil:
+		say("[cancelled; everything that it started was ended]")
+		r.IsError, r.Outcome = true, loop.CallCancelled
+	case exit.Stopped:
+		say(fmt.Sprintf("[stopped after %s; everything that it started was ended]", timeout))
+		r.IsError, r.Outcome = true, loop.CallError
+	case exit.Code != 0:
+		end := fmt.Sprintf("[exit status %d]", exit.Code)
+		if exit.Signal != "" {
+			end = "[ended by signal: " + exit.Signal + "]"
+		}
+		say(end)
+		r.IsError, r.Outcome = true, loop.CallError
+	case r.Text == "":
+		r.Text = "(no output)"
+	}
+	if len(exit.Protected) > 0 {
+		t.protected(ctx, exit.Protected, &r)
+	}
+	if exit.Code == 0 && !exit.Stopped && t.Behavior.TrackShellReads {
+		t.track(ctx, a.Command)
+	}
+	if unsaved := t.unsaved(); len(unsaved) > 0 {
+		r.Notes = append(r.Notes, "the command saw these files as they are on disk, without the editor's unsaved changes: "+strings.Join(unsaved, ", "))
+	}
+	return r
+}
+
+// protected deals with always-asked files that a command changed: a person
+// accepts that, or they are put back.
+func (t *shellTool) protected(ctx context.Context, changes sandbox.Changes, r *loop.ToolResult) {
+	var names []string
+	for _, c := range changes {
+		names = append(names, c.What+" "+t.show(c.Path))
+	}
+	list := strings.Join(names[:min(len(names), 10)], ", ")
+	t.Log.Warn("a command changed files that are always asked about", "changes", list)
+	if t.Accept != nil && t.Accept(ctx, changes) {
+		r.Notes = append(r.Notes, "the user accepted that the command "+list)
+		return
+	}
+	note := "the command " + list + "; only a person may allow that, so it was undone"
+	if left := changes.PutBack(); len(left) > 0 {
+		note = "the command " + list + "; only a person may allow that, and not all of it could be undone"
+	}
+	r.Notes = append(r.Notes, note)
+	r.IsError, r.Outcome = true, loop.CallError
+}
+
+// unsaved names the open documents that a command does not see.
+func (t *shellTool) unsaved() []string {
+	var out []string
+	for p, dirty := range t.Files.Open() {
+		if dirty && within(t.Root, p) {
+			out = append(out, t.show(p))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// track counts files that a command showed as read. Only what is certain
+// counts: a plain reader, without anything between it and the output.
+func (t *shellTool) track(ctx context.Context, line string) {
+	if strings.ContainsAny(line, "|><") {
+		return
+	}
+	for _, c := range shell.Commands(line) {
+		if c.Base() == "cd" || len(c.Through) > 0 {
+			return
+		}
+		for _, name := range shownBy(c) {
+			path, err := t.resolve(name)
+			if err != nil || !within(t.Root, path) || t.size(path, maxReadFile) != nil {
+				continue
+			}
+			if text, found, err := t.read(ctx, path); err == nil && found && !text.Unsaved {
+				t.Tracker.Saw(path, text.Bytes)
+			}
+		}
+	}
+}
+
+// shownBy are the files whose text a command prints.
+func shownBy(c shell.Command) []string {
+	args := make([]string, 0, len(c.Args))
+	for _, a := range c.Args {
+		if !a.Known {
+			return nil
+		}
+		args = append(args, a.Text)
+	}
+	switch c.Base() {
+	case "cat", "head", "tail", "nl":
+	case "sed":
+		if len(args) < 3 || args[0] != "-n" {
+			return nil
+		}
+		args = args[2:]
+	default:
+		return nil
+	}
+	var out []string
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "-n" || a == "-c":
+			i++
+		case !strings.HasPrefix(a, "-"):
+			out = append(out, filepath.FromSlash(a))
+		}
+	}
+	return out
+}
+
+// streamed passes on the tail of what a command prints, now and then.
+type streamed struct {
+	*window
+	show func(string)
+
+	mu    sync.Mutex
+	timer *time.Timer
+	ended bool
+}
+
+var _ io.Writer = (*streamed)(nil)
+
+func (s *streamed) Write(b []byte) (int, error) {
+	n, err := s.window.Write(b)
+	if s.show == nil {
+		return n, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.timer == nil && !s.ended {
+		s.timer = time.AfterFunc(outputEvery, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.timer = nil
+			if !s.ended {
+				s.show(s.last(shownTail))
+			}
+		})
+	}
+	return n, err
+}
+
+// flush stops the showing; what is printed at the end is in the result.
+func (s *streamed) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
