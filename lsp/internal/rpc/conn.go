@@ -13,21 +13,23 @@ import (
 	"go.lsp.dev/protocol"
 )
 
+// Method handles a request or a notification. params is borrowed until it
+// returns; nil when there were none. The result of a notification is dropped.
+type Method func(ctx context.Context, params json.RawMessage) (any, error)
+
 // Handler is what a connection serves.
 type Handler interface {
-	protocol.Server
+	// Initialize answers the first request. raw is what was sent, with the
+	// client's own spelling of URIs.
+	Initialize(ctx context.Context, params *protocol.InitializeParams, raw json.RawMessage) (*protocol.InitializeResult, error)
+	// Lookup finds any other method.
+	Lookup(method string) (Method, bool)
 	// Prepare is called on the reading goroutine before a request is released,
 	// so that what it puts into the context is as the client had it.
 	Prepare(ctx context.Context, method string) context.Context
 	// Close is called once, after the last message, whatever ended the
 	// connection.
 	Close() error
-}
-
-// CustomRequest is how Handler.Request gets its parameters.
-type CustomRequest struct {
-	Params json.RawMessage // owned; nil if there were none
-	Call   bool            // false for a notification
 }
 
 // Options are what a connection may be told.

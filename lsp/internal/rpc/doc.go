@@ -1,7 +1,7 @@
 // Package rpc owns the connection to an editor: framing that survives broken
 // messages, the order of handling, release, cancellation, life cycle, the
-// codec and the trace. Start at Serve. It knows the protocol's methods but no
-// feature.
+// codec and the trace. Start at Conn.Serve. It knows the protocol's methods
+// but no feature.
 //
 // Every message goes through four layers, outermost first:
 //
@@ -10,5 +10,5 @@
 //	cancel   ends the context of a request that `$/cancelRequest` names
 //	release  lets a request run beside what follows, after it took its
 //	         snapshot; notifications stay on the reading goroutine, in order
-//	server   decodes and calls the method
+//	dispatch looks the method up in the handler's table
 package rpc

@@ -180,40 +180,25 @@ func (c *Conn) abandon(ctx context.Context, req *jsonrpc2.Request, next jsonrpc2
 	}
 }
 
-// dispatch is the innermost layer.
+// dispatch is the innermost layer: the handler's own table. The library's
+// would rewrite every URI on the way in, and lose how the client spells them.
 func (c *Conn) dispatch(ctx context.Context, req *jsonrpc2.Request) (any, error) {
-	switch req.Method() {
-	case protocol.MethodInitialize:
+	if req.Method() == protocol.MethodInitialize {
 		return c.initialize(ctx, req)
-	case protocol.MethodInitialized:
-		// Some clients send it without parameters.
-		return nil, c.handler.Initialized(ctx, &protocol.InitializedParams{})
-	case protocol.MethodWorkspaceExecuteCommand:
-		return c.executeCommand(ctx, req)
 	}
-	if standard[req.Method()] {
-		return c.server(ctx, req)
+	handle, ok := c.handler.Lookup(req.Method())
+	if !ok {
+		if !req.IsCall() {
+			c.log.Debug("ignored a notification", "method", strings.Clone(req.Method()))
+			return nil, nil
+		}
+		return nil, jsonrpc2.Errorf(jsonrpc2.MethodNotFound, "the server has no method %q", req.Method())
 	}
-	custom := CustomRequest{Call: req.IsCall()}
-	if params := req.Params(); len(params) > 0 && !bytes.Equal(params, []byte("null")) {
-		custom.Params = json.RawMessage(bytes.Clone(params))
+	params := json.RawMessage(req.Params())
+	if bytes.Equal(params, []byte("null")) {
+		params = nil
 	}
-	return c.handler.Request(ctx, strings.Clone(req.Method()), custom)
-}
-
-// server hands a standard message to its method.
-func (c *Conn) server(ctx context.Context, req *jsonrpc2.Request) (any, error) {
-	return protocol.ServerHandler(c.handler, jsonrpc2.MethodNotFoundHandler)(ctx, req)
-}
-
-// executeCommand decodes the arguments itself: the result of a command may be
-// anything, also what package protocol cannot encode.
-func (c *Conn) executeCommand(ctx context.Context, req *jsonrpc2.Request) (any, error) {
-	var params protocol.ExecuteCommandParams
-	if err := protocol.Unmarshal(req.Params(), &params); err != nil {
-		return nil, jsonrpc2.NewError(jsonrpc2.InvalidParams, err.Error())
-	}
-	return c.handler.ExecuteCommand(ctx, &params)
+	return handle(ctx, params)
 }
 
 // initialize checks the token, decodes leniently and watches the client's
@@ -237,7 +222,7 @@ func (c *Conn) initialize(ctx context.Context, req *jsonrpc2.Request) (result an
 		c.end(err)
 		return nil, jsonrpc2.NewError(jsonrpc2.InvalidRequest, err.Error())
 	}
-	answer, err := c.handler.Initialize(ctx, params)
+	answer, err := c.handler.Initialize(ctx, params, json.RawMessage(req.Params()))
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ type Document struct {
 	Path       string // absolute, symlinks kept; "" unless it is a file
 	LanguageID string
 	Version    int32
-	Dirty      bool // differs from what was opened or last saved
+	Dirty      bool // differs from the file on disk, or there is none
 	Source     *text.Source
 }
 
