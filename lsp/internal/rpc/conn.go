@@ -168,3 +168,6 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 
 // Client returns the protocol's own calls to the client.
 func (c *Conn) Client() protocol.Client { return protocol.ClientDispatcher(c.rpc) }
+
+// Initialized reports whether the client was ever let in.
+func (c *Conn) Initialized() bool { return state(c.state.Load()) >= running }

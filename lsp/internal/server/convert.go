@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -76,10 +77,8 @@ func (c *converter) diagnostic(doc *cache.Document, f check.Finding) protocol.Di
 	if c.page != "" {
 		d.CodeDescription = protocol.CodeDescription{Href: asURI(c.page + "#" + string(f.Code))}
 	}
-	for _, tag := range f.Tags {
-		if tag == check.Unnecessary {
-			d.Tags = append(d.Tags, protocol.DiagnosticTagUnnecessary)
-		}
+	if slices.Contains(f.Tags, check.Unnecessary) {
+		d.Tags = protocol.NewDiagnosticTags(protocol.DiagnosticTagUnnecessary)
 	}
 	if c.related {
 		for _, r := range f.Related {
