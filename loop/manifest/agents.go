@@ -143,7 +143,7 @@ func (l *loader) agent(one *layer, global []eventHook) Agent {
 	if n := one.root().get("agent").get("entry"); n != nil && l.stageExists(one, n, stages, "agent.entry") {
 		a.Entry = n.text
 	}
-	if stages != nil {
+	if stages != nil && len(one.doc.findings) == 0 { // a line that was not understood may be what leads there
 		l.reachable(one, &a)
 	}
 	hooksOf := global
@@ -407,7 +407,7 @@ func (l *loader) eventHooks(one *layer) []eventHook {
 			continue
 		}
 		for i, item := range e.value.stringNodes() {
-			line := ScriptLine{Event: e.name, Function: event.Function, Path: one.path, Span: item.span}
+			line := ScriptLine{Event: e.name, Function: event.Function, Path: one.path, Span: item.span, Script: l.scriptPath(one, item)}
 			id := fmt.Sprintf("%shooks.%s.%d", idPrefix(one), keyText(e.name), i)
 			d, ok := l.declare(one, item, line, id)
 			out = append(out, eventHook{d, line, ok})
@@ -432,7 +432,7 @@ func (l *loader) stageHooks(one *layer, a *Agent, e *entry) {
 		if v == nil {
 			continue
 		}
-		line := ScriptLine{Event: point, Function: point, Stage: e.name, Path: one.path, Span: v.span}
+		line := ScriptLine{Event: point, Function: point, Stage: e.name, Path: one.path, Span: v.span, Script: l.scriptPath(one, v)}
 		a.Lines = append(a.Lines, line)
 		id := fmt.Sprintf("%sstages.%s.hooks.%s", idPrefix(one), keyText(e.name), point)
 		if d, ok := l.declare(one, v, line, id); ok {

@@ -84,9 +84,16 @@ func envSpelling(name string) string {
 
 func envNear(name string) string {
 	var all []string
+	section, _, _ := strings.Cut(strings.TrimPrefix(name, envPrefix), "__")
+	if schema.keys[strings.ToLower(section)] != nil {
+		section += "__"
+	} else {
+		section = ""
+	}
 	for _, s := range settings {
-		if !strings.ContainsAny(s.Path, "*[") && strings.Contains(s.Path, ".") {
-			all = append(all, envPrefix+strings.ToUpper(strings.ReplaceAll(s.Path, ".", "__")))
+		spelling := envPrefix + strings.ToUpper(strings.ReplaceAll(s.Path, ".", "__"))
+		if !strings.ContainsAny(s.Path, "*[") && strings.Contains(s.Path, ".") && strings.HasPrefix(spelling, envPrefix+section) {
+			all = append(all, spelling)
 		}
 	}
 	if near := contract.Nearest(name, all); near != "" {

@@ -45,17 +45,38 @@ func (l *loader) locate(one *layer, n *node, folder, what string) (string, bool)
 		l.out.add(one.finding(n.span, CodeMissingFile, check.Error, fmt.Sprintf("the %s has no path", what)))
 		return "", false
 	}
-	path := filepath.FromSlash(n.text)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(folder, path)
-	}
-	path = filepath.Clean(path)
-	free := one.kind == userLayer || one.kind == flagLayer || one.kind == environmentLayer || one.kind == orgLayer
-	if !free && (!inside(folder, path) || !inside(resolved(folder), resolved(path))) {
+	path := absolute(folder, n.text)
+	if one.confined() && leaves(folder, path) {
 		l.out.add(one.finding(n.span, CodeNotAllowedHere, check.Error, fmt.Sprintf("the %s %s leaves the folder %s", what, n.text, folder)))
 		return "", false
 	}
 	return path, true
+}
+
+// absolute reads a path with slashes as one below a folder.
+func absolute(folder, path string) string {
+	path = filepath.FromSlash(path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(folder, path)
+	}
+	return filepath.Clean(path)
+}
+
+// confined layers name files of their own folder only.
+func (l *layer) confined() bool { return l.restricted() || l.kind == defaultLayer }
+
+// leaves says whether a path is outside a folder, before or after symlinks.
+func leaves(folder, path string) bool {
+	return !inside(folder, path) || !inside(resolved(folder), resolved(path))
+}
+
+// scriptPath is where a script's setting points, "" if it may not.
+func (l *loader) scriptPath(one *layer, n *node) string {
+	path := absolute(one.base, n.text)
+	if n.text == "" || one.confined() && leaves(one.base, path) {
+		return ""
+	}
+	return path
 }
 
 // textFile reads a file that a setting names, from the layer's folder.

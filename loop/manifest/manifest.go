@@ -5,6 +5,7 @@
 package manifest
 
 import (
+	"slices"
 	"time"
 
 	"agent-ls/hooks"
@@ -34,7 +35,27 @@ type Config struct {
 	// from, those that do not exist yet included; absolute, sorted.
 	Watch []string
 
-	owned []ownership
+	owned      []ownership
+	dedupLines []ScriptLine
+}
+
+// ScriptLines returns the settings lines that name a script, of every agent,
+// each once.
+func (c *Config) ScriptLines(script string) []ScriptLine {
+	var out []ScriptLine
+	for _, a := range c.Agents {
+		for _, line := range a.Lines {
+			if line.Script == script && script != "" && !slices.Contains(out, line) {
+				out = append(out, line)
+			}
+		}
+	}
+	for _, line := range c.dedupLines {
+		if line.Script == script {
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // Agent finds an agent by name; "" is the first one, the default.
@@ -67,6 +88,7 @@ type ScriptLine struct {
 	Stage    string
 	Path     string     // of the settings file
 	Span     check.Span // of the path in it, quotes included
+	Script   string     // absolute; "" if the path is not usable
 }
 
 // Stage is one [stages.NAME].

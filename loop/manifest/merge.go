@@ -66,6 +66,9 @@ func (l *loader) mergeModel(all map[string]*modelParts, one *layer, e *entry) {
 		return
 	}
 	m.users = m.users || !one.restricted()
+	if e.value.get("provider") != nil || e.value.get("model") != nil {
+		m.first = placed{e.value, one}
+	}
 	all[e.name] = m
 	var add func(prefix string, n *node)
 	add = func(prefix string, n *node) {

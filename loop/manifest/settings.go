@@ -171,11 +171,11 @@ var modelSettings = []Setting{
 	{Path: "models.*.limits.attempts", Shapes: one(Whole), Default: 5, Min: 1, Max: 100, Doc: "How often a request is sent before it counts as failed."},
 	{Path: "models.*.limits.total_wait", Shapes: one(Duration), Default: "2m", Doc: "The longest that all waiting between attempts may take together."},
 	{Path: "models.*.limits.idle", Shapes: one(Duration), Default: "90s", Doc: "A stream that sends nothing for so long counts as cut."},
-	{Path: "models.*.price", Shapes: one(Fixed), Doc: "US dollars per million tokens, over the built-in table."},
-	{Path: "models.*.price.input", Shapes: one(Number), Min: 0, Max: 1e6, Doc: "US dollars per million tokens read."},
-	{Path: "models.*.price.output", Shapes: one(Number), Min: 0, Max: 1e6, Doc: "US dollars per million tokens written."},
-	{Path: "models.*.price.cache_read", Shapes: one(Number), Min: 0, Max: 1e6, Doc: "US dollars per million tokens read from the cache."},
-	{Path: "models.*.price.cache_write", Shapes: one(Number), Min: 0, Max: 1e6, Doc: "US dollars per million tokens written to the cache."},
+	{Path: "models.*.price", Shapes: one(Fixed), Who: OwnModels, Doc: "US dollars per million tokens, over the built-in table."},
+	{Path: "models.*.price.input", Shapes: one(Number), Min: 0, Max: 1e6, Who: OwnModels, Doc: "US dollars per million tokens read."},
+	{Path: "models.*.price.output", Shapes: one(Number), Min: 0, Max: 1e6, Who: OwnModels, Doc: "US dollars per million tokens written."},
+	{Path: "models.*.price.cache_read", Shapes: one(Number), Min: 0, Max: 1e6, Who: OwnModels, Doc: "US dollars per million tokens read from the cache."},
+	{Path: "models.*.price.cache_write", Shapes: one(Number), Min: 0, Max: 1e6, Who: OwnModels, Doc: "US dollars per million tokens written to the cache."},
 	{Path: "models.*.script", Shapes: one(Text), Refers: ToScenario, Who: OwnModels, Doc: "rehearsal: the file with the script, in the folder of the manifest."},
 }
 

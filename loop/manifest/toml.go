@@ -97,19 +97,16 @@ func (b *builder) read(from int) int {
 		return len(b.doc.text)
 	}
 	start := b.expressionStart(done)
-	span := check.Span{Start: start, End: lineEnd(b.doc.text, start)}
+	span := check.Span{Start: start, End: trimmedEnd(b.doc.text, start)}
 	message := err.Error()
 	var perr *unstable.ParserError
 	if errors.As(err, &perr) && len(perr.Highlight) > 0 {
 		r := b.p.Range(perr.Highlight)
 		at := b.base + int(r.Offset)
-		// A string or list that never ends is found at the end of the file;
-		// the line that opens it is what the user must see.
-		if !bytes.Contains(b.doc.text[start:at], []byte("\n")) {
+		// What is missing at a line's end, or is found missing on a later
+		// line, is shown as the whole line that lacks it.
+		if at < span.End {
 			span = check.Span{Start: at, End: at + int(r.Length)}
-			if span.Start < len(b.doc.text) && b.doc.text[span.Start] == '\n' && span.Start > start {
-				span = check.Span{Start: span.Start - 1, End: span.Start}
-			}
 		}
 		message = perr.Message
 	}
@@ -146,6 +143,15 @@ func (b *builder) expressionStart(done int) int {
 
 func badInComment(r rune) bool {
 	return r == '\uFFFD' || r < ' ' && r != '\t' && r != '\r' || r == 0x7F
+}
+
+// trimmedEnd is the end of a line without blanks and the carriage return.
+func trimmedEnd(text []byte, from int) int {
+	end := lineEnd(text, from)
+	for end > from && (text[end-1] == ' ' || text[end-1] == '\t' || text[end-1] == '\r') {
+		end--
+	}
+	return end
 }
 
 func lineEnd(text []byte, from int) int {
