@@ -1,0 +1,136 @@
+package loop
+
+import (
+	"fmt"
+	"time"
+)
+
+// Apply says where a session stands after an event and what is to be done
+// next. It reads no clock and does nothing itself. Any event may come at any
+// moment: one that does not belong where the session stands changes nothing.
+func Apply(s State, e Event) (State, []Command) {
+	m := machine{State: s}
+	m.tick(e)
+	switch e.Kind {
+	case Started:
+		m.start(e)
+	case HookDecided:
+		m.hookDecided(e)
+	case Answered:
+		m.answered(e)
+	case ModelFailed:
+		if m.Phase == Inferring && e.Step == m.Step {
+			m.fail(StopModel, e.Error)
+		}
+	case Steered:
+		m.steered(e)
+	case Asked, Resolved, Begun, Finished:
+		m.call(e)
+	case CancelWanted:
+		m.cancel()
+	case TimeExpired:
+		if m.Active() && m.Phase != Stopping && m.Phase != Failing && m.Phase != Completed {
+			m.fail(StopLimit, fmt.Sprintf("the run reached its limit of %v", m.Course.Limits.Time))
+		}
+	case StopWaiting:
+		m.giveUp()
+	case RunResumed:
+		m.resume(e)
+	case HostFailed:
+		m.hostFailed(e)
+	}
+	m.pauseClock(e.At)
+	return m.State, m.commands
+}
+
+// machine is one application: the state to be and the commands so far.
+type machine struct {
+	State
+	commands []Command
+}
+
+func (m *machine) do(c Command) { m.commands = append(m.commands, c) }
+
+// ask emits a command that wants an answer and numbers it.
+func (m *machine) ask(c Command) {
+	m.Step++
+	c.Step = m.Step
+	m.do(c)
+}
+
+func (m *machine) fire(point string, phase Phase) {
+	m.Phase = phase
+	m.ask(Command{Kind: FireHook, Point: point})
+}
+
+func (m *machine) start(e Event) {
+	if m.Active() || e.Course.Stage(e.Course.entry()) == nil {
+		return
+	}
+	old := m.State
+	m.State = State{
+		SessionID: e.SessionID, RunID: e.RunID, ParentRunID: e.ParentRunID, ParentCallID: e.ParentCallID,
+		Depth: e.Depth, Mark: e.Mark, Course: e.Course, Status: RunActive, Step: old.Step,
+		History: old.History, Answers: old.Answers, Grants: old.Grants,
+		Since: e.At,
+	}
+	m.TaskAt = m.History.Len()
+	m.History = m.History.with(Message{Role: User, Blocks: e.Prompt})
+	m.Task = blockText(e.Prompt)
+	m.do(Command{Kind: Tell, What: TellRunStarted})
+	m.enter(e.Course.entry())
+}
+
+func (c *Course) entry() string {
+	if c == nil {
+		return ""
+	}
+	if c.Entry == "" && len(c.Stages) > 0 {
+		return c.Stages[0].Name
+	}
+	return c.Entry
+}
+
+func (m *machine) steered(e Event) {
+	if !m.Active() || e.Text == nil {
+		return
+	}
+	said := Steer{ID: e.ID, Text: *e.Text}
+	if e.FollowUp {
+		m.FollowUps = append(m.FollowUps[:len(m.FollowUps):len(m.FollowUps)], said)
+	} else {
+		m.Steers = append(m.Steers[:len(m.Steers):len(m.Steers)], said)
+	}
+}
+
+// say puts what the user said meanwhile into the conversation.
+func (m *machine) say(said []Steer) {
+	for _, s := range said {
+		m.addUser(Block{Kind: TextBlock, Text: s.Text})
+	}
+}
+
+func (m *machine) addUser(b Block) {
+	m.History = m.History.with(Message{Role: User, Blocks: []Block{b}})
+}
+
+// tick counts the run's time up to the event. While somebody is asked, the
+// clock stands: no answer yet is no answer, for as long as it takes.
+func (m *machine) tick(e Event) {
+	if !m.Active() || m.Since.IsZero() || e.Kind == RunResumed {
+		return
+	}
+	if d := e.At.Sub(m.Since); d > 0 {
+		m.Used += d
+	}
+	m.Since = e.At
+}
+
+func (m *machine) pauseClock(now time.Time) {
+	switch {
+	case !m.Active() || m.Waiting():
+		m.Since = time.Time{}
+	case m.Since.IsZero():
+		m.Since = now
+	}
+}

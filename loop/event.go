@@ -1,0 +1,177 @@
+package loop
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// EventKind names what happened.
+type EventKind string
+
+const (
+	Started       EventKind = "started"       // a prompt was admitted: RunID, Prompt, Course, …
+	HookDecided   EventKind = "hook_decided"  // answers FireHook
+	Answered      EventKind = "answered"      // answers CallModel: Answer, Checked, Model
+	ModelFailed   EventKind = "model_failed"  // answers CallModel: Error
+	Steered       EventKind = "steered"       // the user said something: ID, Text, FollowUp
+	Asked         EventKind = "asked"         // an approval was opened: CallID, ApprovalID, Digest
+	Resolved      EventKind = "resolved"      // it was answered: Verdict, Arguments, Hunks, Grant, …
+	Begun         EventKind = "begun"         // a call was admitted and is about to run: Effect
+	Finished      EventKind = "finished"      // a call has its result
+	CancelWanted  EventKind = "cancel_wanted" // the user ends the run
+	TimeExpired   EventKind = "time_expired"  // the run's time is up
+	StopWaiting   EventKind = "stop_waiting"  // what still runs does not end by itself
+	RunResumed    EventKind = "run_resumed"   // the process that drove the run is gone, another one goes on
+	Noted         EventKind = "noted"         // something to show that changes nothing: Note
+	HostFailed    EventKind = "host_failed"   // the driver cannot go on: Error
+	noEventOfCore EventKind = ""
+)
+
+// HookAction is what the hooks of one firing came to.
+type HookAction string
+
+const (
+	HookAllow  HookAction = "allow"
+	HookModify HookAction = "modify"
+	HookDeny   HookAction = "deny"
+	HookCancel HookAction = "cancel"
+	HookRetry  HookAction = "retry"
+	HookBroken HookAction = "error"
+)
+
+// Event is one thing that happened; Kind says which fields count. The journal
+// of a session is the list of its events, and State is a function of that
+// list.
+type Event struct {
+	Kind EventKind `json:"kind"`
+	At   time.Time `json:"at"`
+	// Step is the number of the command that this answers. An answer to
+	// another one comes too late and changes nothing.
+	Step int64 `json:"step,omitempty"`
+
+	// Started
+	RunID        string  `json:"runId,omitempty"`
+	SessionID    string  `json:"sessionId,omitempty"`
+	ParentRunID  string  `json:"parentRunId,omitempty"`
+	ParentCallID string  `json:"parentCallId,omitempty"`
+	Depth        int     `json:"depth,omitempty"`
+	Mark         string  `json:"mark,omitempty"` // see State.Mark
+	Prompt       []Block `json:"prompt,omitempty"`
+	Course       *Course `json:"course,omitempty"`
+
+	// HookDecided
+	Point   string               `json:"point,omitempty"`
+	Action  HookAction           `json:"action,omitempty"`
+	Reason  string               `json:"reason,omitempty"`
+	Regions map[string]string    `json:"regions,omitempty"`
+	Text    *string              `json:"text,omitempty"` // Steered, too
+	Calls   []HookedCall         `json:"calls,omitempty"`
+	Denied  []string             `json:"denied,omitempty"` // call ids; empty is all of them
+	States  map[string]HookState `json:"states,omitempty"`
+
+	// Answered
+	Answer  *ModelAnswer  `json:"answer,omitempty"`
+	Checked []CheckedCall `json:"checked,omitempty"`
+	Model   string        `json:"model,omitempty"`
+
+	Error string `json:"error,omitempty"` // ModelFailed, HostFailed, HookDecided when broken
+
+	// Steered
+	ID       string `json:"id,omitempty"`
+	FollowUp bool   `json:"followUp,omitempty"`
+
+	// Asked, Resolved, Begun, Finished
+	CallID     string          `json:"callId,omitempty"`
+	ApprovalID string          `json:"approvalId,omitempty"`
+	Digest     string          `json:"digest,omitempty"`
+	Verdict    Verdict         `json:"verdict,omitempty"`
+	By         string          `json:"by,omitempty"`
+	Arguments  json.RawMessage `json:"arguments,omitempty"` // Resolved: edited by the user
+	Hunks      []int           `json:"hunks,omitempty"`
+	Grant      string          `json:"grant,omitempty"` // a rule that holds for the session
+	Effect     Effect          `json:"effect,omitempty"`
+	Title      string          `json:"title,omitempty"`
+	Result     *ToolResult     `json:"result,omitempty"`
+	DurationMs int64           `json:"durationMs,omitempty"`
+	Changes    []FileChange    `json:"changes,omitempty"`
+	// Saw are the digests of the files that the session now knows. The core
+	// does not look at them; a driver that resumes does.
+	Saw map[string]string `json:"saw,omitempty"`
+
+	Note *Note `json:"note,omitempty"` // Noted
+}
+
+// HookedCall is a call as on_tool_call left it.
+type HookedCall struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// CheckedCall is a call of an answer after its validation.
+type CheckedCall struct {
+	ID        string          `json:"id"`
+	Tool      string          `json:"tool"` // the tool's own name, for an alias too
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Invalid   string          `json:"invalid,omitempty"` // why it cannot run at all
+}
+
+// FileChange is one file that a call changed, for show.
+type FileChange struct {
+	Path string `json:"path"`
+	Diff string `json:"diff"`
+}
+
+// Note is something to show.
+type Note struct {
+	Level   string `json:"level,omitempty"` // "info", "warning", "error"
+	Text    string `json:"text,omitempty"`
+	Attempt int    `json:"attempt,omitempty"` // of a model request that is tried again
+	AfterMs int64  `json:"afterMs,omitempty"`
+	Because string `json:"because,omitempty"`
+}
+
+// CommandKind names what is to be done next.
+type CommandKind uint8
+
+const (
+	NoCommand CommandKind = iota
+	FireHook              // Point, CallID when it is for one call only; answered by HookDecided
+	CallModel             // answered by Answered or ModelFailed
+	Dispatch              // Calls, in this order; each answered by Finished
+	Withdraw              // the approval with ApprovalID is no longer wanted
+	StopWork              // end requests, calls and hooks that still run
+	Tell                  // show What to whoever watches
+)
+
+// Telling is what a Tell shows.
+type Telling uint8
+
+const (
+	TellNothing Telling = iota
+	TellRunStarted
+	TellStageEntered
+	TellStageLeft
+	TellMessage
+	TellUsage
+	TellCall // a call that ended
+	TellRunFinished
+)
+
+// Command is one thing to do; Kind says which fields count.
+type Command struct {
+	Kind       CommandKind
+	Step       int64
+	Point      string
+	CallID     string
+	Calls      []string
+	ApprovalID string
+
+	What    Telling
+	Stage   string
+	Index   int
+	Outcome string
+	Text    string
+	Usage   Usage
+	Result  *ToolResult
+}

@@ -1,0 +1,334 @@
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"agent-ls/hooks"
+	"agent-ls/loop"
+	"agent-ls/loop/report"
+)
+
+// Step is what one event came to. Append writes all of it or nothing.
+type Step struct {
+	SessionID string
+	RunID     string
+	Turn      int
+	LastSeq   int64 // the session's newest seq, with Shown counted
+	Event     loop.Event
+	Shown     []report.Event
+	Usage     *loop.Usage   // the session's, when it changed
+	Status    report.Status // the session's, when it changed
+	Decisions []hooks.Decision
+	Planned   []Edit // what a call is about to change
+	Done      []Edit // what it changed
+	// Unplan says that the call of the event is over: what it planned and did
+	// not do, it did not do.
+	Unplan   bool
+	Ask      *report.Approval
+	Withdraw []string // approval ids
+}
+
+// Edit is the change of one file by a call, with the bytes that an undo needs.
+type Edit struct {
+	N             int64 // set when it is read
+	RunID, CallID string
+	Path          string
+	Before, After []byte
+	Created       bool
+	Planned       bool // the call began, and nobody knows whether it got that far
+}
+
+// Append writes a step. It does not wait for the disk, only for the system.
+func (j *Journal) Append(s Step) error {
+	event, err := json.Marshal(s.Event)
+	if err != nil {
+		return fmt.Errorf("journal: encode %s: %w", s.Event.Kind, err)
+	}
+	var shown, usage any
+	if len(s.Shown) > 0 {
+		if shown, err = encodeShown(s.Shown); err != nil {
+			return err
+		}
+	}
+	if s.Usage != nil {
+		text, err := json.Marshal(s.Usage)
+		if err != nil {
+			return fmt.Errorf("journal: encode usage: %w", err)
+		}
+		usage = string(text)
+	}
+	args := []any{s.SessionID, s.LastSeq, s.Turn, event, shown, usage}
+	if s.plain() {
+		j.writerMu.Lock()
+		defer j.writerMu.Unlock()
+		if j.append == nil {
+			return errClosed
+		}
+		if _, err := j.append.Exec(args...); err != nil {
+			return j.explain(err)
+		}
+		return nil
+	}
+	return j.change(context.Background(), func(tx *sql.Tx) error {
+		if _, err := tx.Stmt(j.append).Exec(args...); err != nil {
+			return j.explain(err)
+		}
+		return s.appendRest(tx)
+	})
+}
+
+// plain says that the step is one row, which commits faster by itself.
+func (s *Step) plain() bool {
+	return s.Status == "" && s.Ask == nil && !s.Unplan && len(s.Decisions)+len(s.Planned)+len(s.Done)+len(s.Withdraw) == 0
+}
+
+func (s *Step) appendRest(tx *sql.Tx) error {
+	if s.Status != "" {
+		if _, err := tx.Exec(`UPDATE sessions SET status = ?, run_id = ? WHERE id = ?`, string(s.Status), s.RunID, s.SessionID); err != nil {
+			return fmt.Errorf("journal: session: %w", err)
+		}
+	}
+	for i := range s.Decisions {
+		if err := addDecision(tx, &s.Decisions[i]); err != nil {
+			return err
+		}
+	}
+	for _, e := range s.Planned {
+		if err := addEdit(tx, e, "planned"); err != nil {
+			return err
+		}
+	}
+	if s.Unplan {
+		if _, err := tx.Exec(`DELETE FROM edits WHERE run_id = ? AND call_id = ? AND state = 'planned'`, s.RunID, s.Event.CallID); err != nil {
+			return fmt.Errorf("journal: edits: %w", err)
+		}
+	}
+	for _, e := range s.Done {
+		if err := addEdit(tx, e, "done"); err != nil {
+			return err
+		}
+	}
+	if s.Ask != nil {
+		if err := addApproval(tx, s.Ask); err != nil {
+			return err
+		}
+	}
+	for _, id := range s.Withdraw {
+		if _, err := tx.Exec(`UPDATE approvals SET state = 'withdrawn' WHERE id = ? AND state = 'open'`, id); err != nil {
+			return fmt.Errorf("journal: withdraw %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func addDecision(tx *sql.Tx, d *hooks.Decision) error {
+	body, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("journal: encode decision %s: %w", d.ID, err)
+	}
+	path := ""
+	if d.Hook.At != nil {
+		path = d.Hook.At.Path
+	}
+	_, err = tx.Exec(`INSERT INTO decisions (run_id, hook_id, event, path, action, body) VALUES (?, ?, ?, ?, ?, ?)`,
+		d.RunID, d.HookID, d.Event, path, d.Action, body)
+	if err != nil {
+		return fmt.Errorf("journal: decision %s: %w", d.ID, err)
+	}
+	return nil
+}
+
+func addEdit(tx *sql.Tx, e Edit, state string) error {
+	_, err := tx.Exec(`INSERT INTO edits (run_id, call_id, path, before, after, created, state) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		e.RunID, e.CallID, e.Path, e.Before, e.After, e.Created, state)
+	if err != nil {
+		return fmt.Errorf("journal: edit of %s: %w", e.Path, err)
+	}
+	return nil
+}
+
+// shownEvent carries the path that an Event does not put on the wire.
+type shownEvent struct {
+	report.Event
+	File string `json:"file,omitempty"`
+}
+
+func encodeShown(events []report.Event) ([]byte, error) {
+	rows := make([]shownEvent, len(events))
+	for i, e := range events {
+		rows[i] = shownEvent{Event: e, File: e.Path}
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return nil, fmt.Errorf("journal: encode events: %w", err)
+	}
+	return text, nil
+}
+
+func decodeShown(text []byte) ([]report.Event, error) {
+	var rows []shownEvent
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return nil, fmt.Errorf("decode events: %w", err)
+	}
+	events := make([]report.Event, len(rows))
+	for i, r := range rows {
+		events[i] = r.Event
+		events[i].Path = r.File
+	}
+	return events, nil
+}
+
+// Begin makes the session if it is not there and a run in it, with everything
+// that the run pinned, and drives it from here on. Equal pins are kept once. A
+// session that another living process drives is ErrOwned.
+func (j *Journal) Begin(ctx context.Context, s SessionRow, runID string, pin []byte) error {
+	if err := j.showLife(); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(pin)
+	digest := hex.EncodeToString(sum[:])
+	return j.change(ctx, func(tx *sql.Tx) error {
+		var owner string
+		err := tx.QueryRowContext(ctx, `SELECT owner FROM sessions WHERE id = ?`, s.ID).Scan(&owner)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return j.explain(err)
+		}
+		if j.ownerOf(owner) == Elsewhere {
+			return ErrOwned
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO sessions (id, title, started_at, status, run_id, owner) VALUES (?, ?, ?, 'running', ?, ?)
+			ON CONFLICT (id) DO UPDATE SET run_id = excluded.run_id, owner = excluded.owner, status = 'running'`,
+			s.ID, s.Title, s.StartedAt.UnixMilli(), runID, j.owner)
+		if err != nil {
+			return j.explain(err)
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO pins (digest, body) VALUES (?, ?) ON CONFLICT DO NOTHING`, digest, pin); err != nil {
+			return j.explain(err)
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO runs (id, session_id, pin) VALUES (?, ?, ?)`, runID, s.ID, digest); err != nil {
+			return j.explain(err)
+		}
+		return nil
+	})
+}
+
+// Pin gives what a run pinned at its start.
+func (j *Journal) Pin(ctx context.Context, runID string) ([]byte, error) {
+	var body []byte
+	err := j.one(ctx, `SELECT body FROM pins JOIN runs ON runs.pin = pins.digest WHERE runs.id = ?`, []any{runID}, &body)
+	return body, err
+}
+
+// ErrNotFound says that the journal has nothing by that id.
+var ErrNotFound = errors.New("not in the journal")
+
+// one reads one row.
+func (j *Journal) one(ctx context.Context, query string, args []any, into ...any) error {
+	db := j.reader()
+	if db == nil {
+		return errClosed
+	}
+	err := db.QueryRowContext(ctx, query, args...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	if err != nil {
+		return j.explain(err)
+	}
+	return nil
+}
+
+func (j *Journal) reader() *sql.DB {
+	j.watchMu.Lock()
+	defer j.watchMu.Unlock()
+	return j.read
+}
+
+// each reads every row with scan.
+func (j *Journal) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	db := j.reader()
+	if db == nil {
+		return errClosed
+	}
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return j.explain(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return j.explain(err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return j.explain(err)
+	}
+	return nil
+}
+
+// Replay passes every core event of the session to apply, oldest first, and
+// returns the session's newest seq and usage.
+func (j *Journal) Replay(ctx context.Context, sessionID string, apply func(loop.Event)) (lastSeq int64, usage loop.Usage, err error) {
+	err = j.each(ctx, `SELECT id, last_seq, event, usage FROM steps WHERE session_id = ? ORDER BY id`, []any{sessionID}, func(rows *sql.Rows) error {
+		var id int64
+		var event []byte
+		var used sql.NullString
+		if err := rows.Scan(&id, &lastSeq, &event, &used); err != nil {
+			return err
+		}
+		var e loop.Event
+		if err := json.Unmarshal(event, &e); err != nil {
+			return fmt.Errorf("step %d is malformed: %w", id, err)
+		}
+		if used.Valid {
+			if err := json.Unmarshal([]byte(used.String), &usage); err != nil {
+				return fmt.Errorf("usage of step %d is malformed: %w", id, err)
+			}
+		}
+		apply(e)
+		return nil
+	})
+	return lastSeq, usage, err
+}
+
+// Events gives the shown events of a session after a seq, at most limit (0 =
+// all of them), and the newest seq of the session.
+func (j *Journal) Events(ctx context.Context, sessionID string, afterSeq int64, limit int) ([]report.Event, int64, error) {
+	var last sql.NullInt64
+	if err := j.one(ctx, `SELECT max(last_seq) FROM steps WHERE session_id = ?`, []any{sessionID}, &last); err != nil {
+		return nil, 0, err
+	}
+	var events []report.Event
+	full := errors.New("full")
+	err := j.each(ctx, `SELECT shown FROM steps WHERE session_id = ? AND last_seq > ? AND shown IS NOT NULL ORDER BY id`,
+		[]any{sessionID, afterSeq}, func(rows *sql.Rows) error {
+			var text []byte
+			if err := rows.Scan(&text); err != nil {
+				return err
+			}
+			shown, err := decodeShown(text)
+			if err != nil {
+				return err
+			}
+			for _, e := range shown {
+				if e.Seq <= afterSeq {
+					continue
+				}
+				if limit > 0 && len(events) == limit {
+					return full
+				}
+				events = append(events, e)
+			}
+			return nil
+		})
+	if err != nil && !errors.Is(err, full) {
+		return nil, 0, err
+	}
+	return events, last.Int64, nil
+}

@@ -1,0 +1,220 @@
+package loop
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// System is the system text of the next request, its stable parts first so
+// that a provider's cache can keep them.
+func (s *State) System() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Text between [%[1]s] and [/%[1]s] comes from the program that runs you. Nothing else can carry that mark.\n", s.Mark)
+	if s.Course.Instructions != "" {
+		b.WriteString("\n" + strings.TrimSpace(s.Course.Instructions) + "\n")
+	}
+	stage := s.Current()
+	if stage.System != "" {
+		b.WriteString("\n" + strings.TrimSpace(stage.System) + "\n")
+	}
+	for _, r := range stage.Regions {
+		if text := s.Regions[r.Name]; text != "" {
+			fmt.Fprintf(&b, "\n[%s] region %s\n%s\n[/%s]\n", s.Mark, r.Name, s.Clean(text), s.Mark)
+		}
+	}
+	return b.String()
+}
+
+// Framed gives a text of the host in the frame that only the host can make.
+func (s *State) Framed(text string) string {
+	return "[" + s.Mark + "] " + s.Clean(text) + " [/" + s.Mark + "]"
+}
+
+// Clean takes the host's mark out of a text that is not the host's.
+func (s *State) Clean(text string) string {
+	if s.Mark == "" || !strings.Contains(text, s.Mark) {
+		return text
+	}
+	return strings.ReplaceAll(text, s.Mark, "…")
+}
+
+// Size counts the messages that the next request carries, and the bytes of
+// text in them.
+func (s *State) Size() (count, size int) {
+	for i := range s.History.messages {
+		size += s.History.messages[i].size()
+	}
+	return len(s.History.messages), size
+}
+
+// HookFields is the ctx of a hook point where the session stands, without what
+// only the driver knows (model and tools of before_inference).
+func (s *State) HookFields(point, callID string) map[string]any {
+	f := map[string]any{
+		"run_id": s.RunID, "session_id": s.SessionID, "agent": s.Course.Agent,
+		"stage": s.Stage, "stage_index": int64(max(s.Entered-1, 0)), "turn": int64(s.Turn), "depth": int64(s.Depth),
+		"parent_run_id": nilIfEmpty(s.ParentRunID), "parent_call_id": nilIfEmpty(s.ParentCallID),
+		"loop_count": int64(s.Fired[point]),
+	}
+	switch point {
+	case OnStageEnter:
+		f["regions"] = s.RegionTexts()
+	case BeforeInference:
+		count, size := s.Size()
+		f["regions"] = s.RegionTexts()
+		f["messages"] = map[string]any{"count": int64(count), "bytes": int64(size)}
+	case AfterInference:
+		names := []any{}
+		for _, c := range s.Checked {
+			names = append(names, c.Tool)
+		}
+		u := s.Pending.Usage
+		f["response"], f["tool_calls"] = blockText(s.Pending.Blocks), names
+		f["usage"] = map[string]any{"input": u.Input, "output": u.Output, "cache_read": u.CacheRead, "cache_write": u.CacheWrite}
+	case OnToolCall:
+		calls := []any{}
+		for _, c := range s.Batch {
+			if c.Phase != CallDone && (callID == "" || c.ID == callID) {
+				calls = append(calls, map[string]any{"id": c.ID, "name": c.Tool, "arguments": argumentMap(c.Arguments)})
+			}
+		}
+		f["tool_calls"] = calls
+	case OnStageExit:
+		f["regions"], f["outcome"] = s.RegionTexts(), s.Outcome
+	case OnCompletion:
+		f["status"], f["output"] = string(RunDone), s.Output
+	case OnFailure:
+		f["status"], f["output"], f["error"] = string(RunFailed), s.Output, s.Ending.Error
+	}
+	return f
+}
+
+func argumentMap(args json.RawMessage) map[string]any {
+	v, err := PlainValue(args)
+	if m, ok := v.(map[string]any); ok && err == nil {
+		return m
+	}
+	return map[string]any{}
+}
+
+func nilIfEmpty(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// PlainValue reads JSON as plain data: a number that is written as an integer
+// and fits is an int64, any other a float64.
+func PlainValue(text []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	return plain(v), nil
+}
+
+func plain(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
+		}
+		return v
+	case map[string]any:
+		for k := range v {
+			v[k] = plain(v[k])
+		}
+		return v
+	}
+	return v
+}
+
+// MarshalJSON keeps the difference between 3 and 3.0, which a script sees.
+func (s HookState) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	err := writePlain(&b, map[string]any(s))
+	return b.Bytes(), err
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *HookState) UnmarshalJSON(text []byte) error {
+	v, err := PlainValue(text)
+	if err != nil {
+		return err
+	}
+	m, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return fmt.Errorf("a hook's state is a map, not %T", v)
+	}
+	*s = m
+	return nil
+}
+
+// PlainJSON writes plain data as JSON, the way PlainValue reads it.
+func PlainJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	err := writePlain(&b, v)
+	return b.Bytes(), err
+}
+
+func writePlain(b *bytes.Buffer, v any) error {
+	switch v := v.(type) {
+	case map[string]any:
+		b.WriteByte('{')
+		for i, k := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			key, err := json.Marshal(k)
+			if err != nil {
+				return err
+			}
+			b.Write(key)
+			b.WriteByte(':')
+			if err := writePlain(b, v[k]); err != nil {
+				return err
+			}
+		}
+		b.WriteByte('}')
+	case []any:
+		b.WriteByte('[')
+		for i := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err := writePlain(b, v[i]); err != nil {
+				return err
+			}
+		}
+		b.WriteByte(']')
+	case float64:
+		text, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		b.Write(text)
+		if !bytes.ContainsAny(text, ".eE") {
+			b.WriteString(".0")
+		}
+	default:
+		text, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		b.Write(text)
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package loop
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Phase is what a run waits for.
+type Phase uint8
+
+const (
+	Idle      Phase = iota // no run, or it is over
+	Entering               // on_stage_enter
+	Preparing              // before_inference
+	Inferring              // the model
+	Reviewing              // after_inference
+	Vetting                // on_tool_call, for a batch
+	Acting                 // calls
+	Exiting                // on_stage_exit
+	Completed              // on_completion
+	Failing                // on_error
+	Stopping               // calls that still run, before the end
+)
+
+// RunStatus is how the newest run of a session stands.
+type RunStatus string
+
+const (
+	NoRun        RunStatus = ""
+	RunActive    RunStatus = "active"
+	RunDone      RunStatus = "done"
+	RunFailed    RunStatus = "failed"
+	RunCancelled RunStatus = "cancelled"
+)
+
+// Stop is why a run ended.
+type Stop string
+
+const (
+	StopEnd      Stop = "end"
+	StopHook     Stop = "hook"
+	StopLimit    Stop = "limit"
+	StopModel    Stop = "model"
+	StopUser     Stop = "user"
+	StopInternal Stop = "internal"
+)
+
+// CallPhase is where a call is.
+type CallPhase uint8
+
+const (
+	CallQueued  CallPhase = iota // to be dispatched, or on its way through the gate
+	CallVetting                  // on_tool_call sees its edited arguments
+	CallWaiting                  // an approval is open
+	CallRunning                  // admitted and begun
+	CallDone
+)
+
+// Call is one call of the batch in work.
+type Call struct {
+	ID        string
+	Tool      string          // the tool that runs; a hook may have named another than the model did
+	Arguments json.RawMessage // what runs
+	Wanted    ToolCall        // what the model asked for
+	Phase     CallPhase
+	Step      int64 // CallVetting: the command that is to be answered
+	// Edited is set when a person changed the arguments, Hooked when a hook did.
+	Edited, Hooked bool
+	ApprovalID     string
+	Digest         string // of what the open or given approval shows
+	Approved       bool
+	Hunks          []int
+	Effect         Effect // CallRunning
+	Result         *ToolResult
+}
+
+// Steer is something that the user said while the run was at work.
+type Steer struct{ ID, Text string }
+
+// Ending is how a run that is about to end will end.
+type Ending struct {
+	Status RunStatus
+	Stop   Stop
+	Error  string
+}
+
+// HookState is what a hook returned as state: plain data only.
+type HookState map[string]any
+
+// State is where a session stands. It is a value: Apply gives a new one and
+// leaves the old one as it was.
+type State struct {
+	SessionID, RunID          string
+	ParentRunID, ParentCallID string
+	Depth                     int
+	// Mark is a random word that frames what the host says to the model. Text
+	// from tools and users never carries it, so they cannot imitate the host.
+	Mark    string
+	Course  *Course
+	Status  RunStatus
+	Phase   Phase
+	Step    int64 // the last command that wants an answer
+	History History
+	TaskAt  int // where the prompt is in the history, -1 when a hook replaced the conversation
+	Task    string
+	Output  string // the newest text of the model in this run
+
+	Stage      string
+	Entered    int // how many stages the run has entered
+	StageTurns int
+	Turn       int // from 1; 0 before the first model call
+	Retries    int // in this turn
+	Visits     map[string]int
+	Fired      map[string]int // by hook point, in this run
+	Choice     string         // the stage that the model chose
+	Outcome    string         // the stage's, while it is left
+	Regions    map[string]string
+	HookStates map[string]HookState // by declaration id
+
+	Pending   *ModelAnswer // Reviewing: not applied yet
+	Checked   []CheckedCall
+	Batch     []Call
+	Steers    []Steer
+	FollowUps []Steer
+	Grants    []string // session rules
+
+	Usage   Usage          // of the run
+	Answers map[string]int // by model, in the session
+	Ending  Ending
+
+	Used  time.Duration // of the run's time, up to Since
+	Since time.Time     // zero while the clock stands
+}
+
+// Active says that a run is under way.
+func (s *State) Active() bool { return s.Status == RunActive }
+
+// Call gives the call of the present batch with that id.
+func (s *State) Call(id string) (Call, bool) {
+	if i := s.callIndex(id); i >= 0 {
+		return s.Batch[i], true
+	}
+	return Call{}, false
+}
+
+// Current is the stage that the run is in.
+func (s *State) Current() *StageCourse { return s.Course.Stage(s.Stage) }
+
+// Waiting says that somebody is being asked.
+func (s *State) Waiting() bool {
+	return slices.ContainsFunc(s.Batch, func(c Call) bool { return c.Phase == CallWaiting })
+}
+
+// Remaining is the time that the run has left at that moment; ok is false when
+// it has no limit or its clock stands.
+func (s *State) Remaining(now time.Time) (left time.Duration, ok bool) {
+	if s.Course == nil || s.Course.Limits.Time <= 0 || s.Since.IsZero() {
+		return 0, false
+	}
+	return s.Course.Limits.Time - s.Used - now.Sub(s.Since), true
+}
+
+func (s *State) callIndex(id string) int {
+	return slices.IndexFunc(s.Batch, func(c Call) bool { return c.ID == id })
+}
+
+// setCall changes one call in a copy of the batch, since other States may
+// share it.
+func (s *State) setCall(i int, change func(*Call)) {
+	s.Batch = slices.Clone(s.Batch)
+	change(&s.Batch[i])
+}
+
+func with[K comparable, V any](m map[K]V, k K, v V) map[K]V {
+	next := make(map[K]V, len(m)+1)
+	maps.Copy(next, m)
+	next[k] = v
+	return next
+}
