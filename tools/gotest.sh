@@ -1,0 +1,17 @@
+#!/bin/bash
+# Runs the Go tests, under the race detector where it can run, and counts them.
+# The race detector needs a C compiler; without one the tests run plain and say so.
+set -uo pipefail
+flags=()
+if command -v "${CC:-cc}" >/dev/null && [ "$(go env GOOS)" != windows ]; then
+  export CGO_ENABLED=1
+  flags=(-race)
+else
+  echo "no C compiler: the race detector is off; install gcc or clang to have it" >&2
+fi
+log=$(mktemp); trap 'rm -f "$log"' EXIT
+go test "${flags[@]}" -tags jsonrpc2poison -timeout 15m -json "${@:-./...}" > "$log"
+status=$?
+# A line per package while it is read back, the output of what failed, and the sum.
+awk -v status="$status" -f "$(dirname "$0")/gotest.awk" "$log"
+exit "$status"
