@@ -53,22 +53,29 @@ type showing struct {
 	approval report.Approval
 	// turn holds a token that is taken while an answer is being settled.
 	turn chan struct{}
-	// settled and by are guarded by approvals.mu.
-	settled bool
-	by      string // what an event said withdrew it, "" until then
+	// The rest is guarded by approvals.mu.
+	settled   bool
+	withdrawn ending // what an event said; by is "" until then
+	// takeDown ends the request to the editor where no run's context does.
+	takeDown context.CancelFunc
 }
 
 func newApprovals() *approvals {
 	return &approvals{open: map[string]*showing{}, ended: map[string]ending{}}
 }
 
-// show notes that an approval is in front of the user.
-func (a *approvals) show(ap report.Approval) *showing {
-	s := &showing{approval: ap, turn: make(chan struct{}, 1)}
+// show notes that an approval is in front of the user. takeDown is called when
+// it is settled, and nil where the run's own context ends then.
+func (a *approvals) show(ap report.Approval, takeDown context.CancelFunc) *showing {
+	s := &showing{approval: ap, turn: make(chan struct{}, 1), takeDown: takeDown}
 	s.turn <- struct{}{}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open[ap.ID] = s
+	if _, again := a.ended[ap.ID]; again { // a resumed run asks once more
+		delete(a.ended, ap.ID)
+		a.order = slices.DeleteFunc(a.order, func(id string) bool { return id == ap.ID })
+	}
 	return s
 }
 
@@ -88,6 +95,9 @@ func (a *approvals) settle(id string, e ending) bool {
 			return false
 		}
 		s.settled = true
+		if s.takeDown != nil {
+			s.takeDown()
+		}
 	}
 	if _, known := a.ended[id]; known {
 		return false
@@ -100,6 +110,13 @@ func (a *approvals) settle(id string, e ending) bool {
 	return true
 }
 
+// isSettled says whether an answer was taken already.
+func (a *approvals) isSettled(s *showing) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return s.settled
+}
+
 // hide forgets that an approval is shown.
 func (a *approvals) hide(s *showing) {
 	a.mu.Lock()
@@ -109,22 +126,26 @@ func (a *approvals) hide(s *showing) {
 	}
 }
 
-// withdrawn notes who took an approval down, and reports whether it is shown.
-func (a *approvals) withdrawn(id, by string) bool {
+// withdrawn notes who took an approval down, and reports whether it is shown
+// to a run that waits and will see for itself.
+func (a *approvals) withdrawn(id string, e ending) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.open[id]
 	if s != nil {
-		s.by = by
+		s.withdrawn = e
 	}
-	return s != nil
+	return s != nil && s.takeDown == nil
 }
 
-// withdrawer is what withdrawn noted.
-func (a *approvals) withdrawer(s *showing) string {
+// withdrawal is what withdrawn noted.
+func (a *approvals) withdrawal(s *showing) ending {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return s.by
+	if s.withdrawn.by == "" {
+		return ending{report.DenyOnce, byCancel}
+	}
+	return s.withdrawn
 }
 
 // settled is how an approval ended, as far as this process knows.
@@ -137,7 +158,7 @@ func (a *approvals) settled(id string) (report.ApprovalOutcome, string) {
 
 // approve is Frontend.Approve: it puts an approval to the user and waits.
 func (b *bridge) approve(ctx context.Context, ap report.Approval) (report.Answer, error) {
-	s := b.approvals.show(ap)
+	s := b.approvals.show(ap, nil)
 	defer b.approvals.hide(s)
 	b.out.flush(ctx) // approval_requested comes first
 	answer, err := b.ask(ctx, ap)
@@ -147,11 +168,7 @@ func (b *bridge) approve(ctx context.Context, ap report.Approval) (report.Answer
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil { // answered elsewhere, or withdrawn
-		e := ending{report.DenyOnce, byCancel}
-		if by := b.approvals.withdrawer(s); by != "" {
-			e.by = resolvedBy(by)
-		}
-		b.resolved(ap.ID, e)
+		b.resolved(ap.ID, b.approvals.withdrawal(s))
 		return report.Answer{}, ctx.Err()
 	}
 	if err != nil {
@@ -169,13 +186,16 @@ func (b *bridge) resolved(id string, e ending) {
 	}
 }
 
-// resolvedBy maps what the loop says of a withdrawal to the protocol's words.
-func resolvedBy(by string) string {
-	switch by {
-	case byHere, byElsewhere, byCancel, byTimeout, byPolicy:
-		return by
+// withdrawalOf reads an approval_withdrawn event.
+func withdrawalOf(e report.Event) ending {
+	out := ending{report.ApprovalOutcome(e.Outcome), e.By}
+	if !slices.Contains([]report.ApprovalOutcome{report.AllowOnce, report.AllowSession, report.AllowAlways}, out.outcome) {
+		out.outcome = report.DenyOnce
 	}
-	return byCancel
+	if !slices.Contains([]string{byHere, byElsewhere, byCancel, byTimeout, byPolicy}, out.by) {
+		out.by = byCancel
+	}
+	return out
 }
 
 // ask asks the user by the best way that the editor has. An error that is not

@@ -11,6 +11,7 @@ import (
 	"agent-ls/loop"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/run"
+	"agent-ls/loop/tool"
 	"agent-ls/lsp/internal/server"
 )
 
@@ -19,7 +20,8 @@ type Options struct {
 	// Open makes the service of one workspace folder; called once per folder,
 	// at the first request that needs it.
 	Open func(context.Context, OpenParams) (run.API, error)
-	// Disk reads and writes files that are not open in the editor.
+	// Disk reads and writes files that are not open in the editor; that of
+	// loop/tool if it is nil.
 	Disk loop.Files
 	// StateDir holds the documents that are shown to editors without
 	// workspace/textDocumentContent.
@@ -41,10 +43,18 @@ const closeWait = 1500 * time.Millisecond
 
 // New returns what the server calls for each connection.
 func New(opts Options) server.Extend {
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts = opts.filled()
 	return func(host *server.Host) *server.Extension { return newBridge(opts, host).extension() }
+}
+
+func (o Options) filled() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Disk == nil {
+		o.Disk = tool.Disk("")
+	}
+	return o
 }
 
 // bridge is the agent's side of one connection.
