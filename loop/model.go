@@ -44,7 +44,12 @@ type ModelRequest struct {
 	Depth int
 	// Turn counts the answers that the session already has from this model,
 	// so that a rehearsal resumes where it was after a restart.
-	Turn           int
+	Turn int
+	// Failed counts the requests since the last answer that failed for good
+	// and are on record, so that a rehearsal goes on behind the failures that
+	// it played. Attempts that are retried do not count; 0 is always right
+	// within one run.
+	Failed         int
 	ThinkingBudget int // tokens, 0 = off
 }
 

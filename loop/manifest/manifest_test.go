@@ -14,6 +14,7 @@ import (
 
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/contract"
+	"agent-ls/loop/tool/toolname"
 )
 
 // workspace writes files below a folder and returns sources that read nothing
@@ -318,10 +319,19 @@ func TestUsersHooksStayAheadOfTheWorkspaces(t *testing.T) {
 }
 
 func TestKnownTools(t *testing.T) {
-	for name, want := range map[string]bool{"read_file": true, "bash": true, "Bash": true, "*": true, "mcp__a__b": true, "mcp__a__*": true, "Edit": false, "sh": false, "": false} {
+	for name, want := range map[string]bool{"read_file": true, "bash": true, "Bash": true, "*": true, "mcp__a__b": true, "mcp__a__*": true, "Edit": true, "sh": true, "shel": false, "": false} {
 		if got := KnownTool(name); got != want {
 			t.Errorf("KnownTool(%q) = %v, want %v", name, got, want)
 		}
+	}
+}
+
+func TestToolsAreTheBuiltInOnes(t *testing.T) {
+	ours, built := slices.Clone(Tools), slices.Clone(toolname.Built)
+	slices.Sort(ours)
+	slices.Sort(built)
+	if diff := cmp.Diff(built, ours); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/contract"
+	"agent-ls/loop/tool/toolname"
 )
 
 // placed is a value with the layer that it came from.
@@ -278,9 +279,12 @@ func plainString(one *layer, n *node) bool {
 }
 
 func (l *loader) unknownTool(one *layer, name string, at check.Span, where string, quoted bool) {
-	candidates := append(append([]string{}, Tools...), sortedKeys(ToolAliases)...)
-	f := one.finding(at, CodeUnknownTool, check.Error, fmt.Sprintf("%s: no tool is called %q%s", where, name, contract.DidYouMean(name, candidates)))
-	if near := contract.Nearest(name, candidates); near != "" {
+	near, hint := toolname.Nearest(name), ""
+	if near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	f := one.finding(at, CodeUnknownTool, check.Error, fmt.Sprintf("%s: no tool is called %q%s", where, name, hint))
+	if near != "" {
 		text := near
 		if quoted {
 			text = quote(near)
@@ -451,7 +455,7 @@ func (l *loader) commandHook(one *layer, n *node, index int) {
 	if m := n.get("matcher"); m != nil {
 		out.Matcher = m.text
 		for _, tool := range strings.Split(m.text, ",") {
-			if tool = strings.TrimSpace(tool); tool != "" && !KnownTool(tool) && !KnownTool(strings.ToLower(tool)) {
+			if tool = strings.TrimSpace(tool); tool != "" && !KnownTool(tool) {
 				l.unknownTool(one, tool, m.span, "hook.matcher", false)
 				return
 			}

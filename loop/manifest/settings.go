@@ -2,7 +2,8 @@ package manifest
 
 import (
 	"runtime"
-	"strings"
+
+	"agent-ls/loop/tool/toolname"
 )
 
 // Shape is a form that a value may take.
@@ -278,29 +279,9 @@ var Tools = []string{
 	"spawn", "ask_user", "web_fetch", "diagnostics", "definition", "references", "symbols", "rename",
 }
 
-// ToolAliases are other systems' names for our tools.
-var ToolAliases = map[string]string{"bash": "shell", "read": "read_file", "write": "write_file"}
-
-// CanonicalTool turns an alias into our name, whatever its case for the
-// aliases; other names stay.
-func CanonicalTool(name string) string {
-	if ours, ok := ToolAliases[strings.ToLower(name)]; ok {
-		return ours
-	}
-	return name
-}
+// CanonicalTool turns other systems' names for a tool into ours.
+func CanonicalTool(name string) string { return toolname.Canonical(name) }
 
 // KnownTool says whether a name in a list of tools can stand for a tool:
 // built-in, alias, "*", or an MCP tool, which is known only at run time.
-func KnownTool(name string) bool {
-	if name == "*" || strings.HasPrefix(name, "mcp__") {
-		return true
-	}
-	name = CanonicalTool(name)
-	for _, t := range Tools {
-		if t == name {
-			return true
-		}
-	}
-	return false
-}
+func KnownTool(name string) bool { return name == "*" || toolname.Known(CanonicalTool(name)) }
