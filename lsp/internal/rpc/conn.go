@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,9 +66,12 @@ type Conn struct {
 	log     *slog.Logger
 	opts    Options
 	handler Handler
+	serving context.Context // ends with Serve
 	state   atomic.Int32
 	ended   chan error // the first reason to end that is not the stream's own
-	begin   time.Time
+
+	mu       sync.Mutex // guards handling
+	handling map[jsonrpc2.ID]context.CancelFunc
 }
 
 // New makes a connection over a byte stream. Nothing is read before Serve.
@@ -85,7 +89,8 @@ func New(rw io.ReadWriteCloser, opts Options) *Conn {
 		log:    opts.Log,
 		opts:   opts,
 		ended:  make(chan error, 1),
-		begin:  time.Now(),
+
+		handling: map[jsonrpc2.ID]context.CancelFunc{},
 	}
 }
 
@@ -96,6 +101,7 @@ func (c *Conn) Serve(ctx context.Context, handler Handler) error {
 	c.handler = handler
 	serving, cancel := context.WithCancel(ctx)
 	defer cancel()
+	c.serving = serving
 	c.rpc.Go(serving, c.chain())
 
 	var err error
@@ -103,7 +109,7 @@ func (c *Conn) Serve(ctx context.Context, handler Handler) error {
 	case err = <-c.ended:
 	case <-c.rpc.Done():
 		err = c.left()
-	case <-c.stream.broken:
+	case <-c.stream.gone:
 		err = c.left()
 	case <-ctx.Done():
 	}

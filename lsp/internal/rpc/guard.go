@@ -15,34 +15,66 @@ import (
 	"go.lsp.dev/protocol"
 )
 
+// layer is a step of the chain. ctx belongs to us and may be kept; the
+// library's own context is recycled with the request, and whoever derives from
+// it brings the process down. release lets the next message be read.
+type layer func(ctx context.Context, req *jsonrpc2.Request, release func()) (any, error)
+
 // chain builds the four layers.
-func (c *Conn) chain() jsonrpc2.Handler {
-	cancellable, cancel := jsonrpc2.CancelHandler(c.release(c.dispatch))
-	return c.guard(func(ctx context.Context, req *jsonrpc2.Request) (any, error) {
+func (c *Conn) chain() jsonrpc2.Handler { return c.guard(c.cancellable(c.release(c.dispatch))) }
+
+// cancellable gives each request a context that `$/cancelRequest` ends. The id
+// is parsed here: the library ends the connection over one of more than 32
+// bits.
+func (c *Conn) cancellable(next layer) layer {
+	return func(ctx context.Context, req *jsonrpc2.Request, release func()) (any, error) {
 		if req.Method() == protocol.MethodCancelRequest && !req.IsCall() {
-			// Parsed here: ids of more than 32 bits are legal JSON-RPC.
-			var params struct {
-				ID json.RawMessage `json:"id"`
-			}
-			if err := json.Unmarshal(req.Params(), &params); err != nil {
-				return nil, err
-			}
-			id := messageID(params.ID)
-			if !id.IsValid() {
-				return nil, errors.New("a cancel names no request")
-			}
-			cancel(id)
-			return nil, nil
+			return nil, c.cancelRequest(req.Params())
 		}
-		return cancellable(ctx, req)
-	})
+		if !req.IsCall() {
+			return next(ctx, req, release)
+		}
+		id := req.ID()
+		ctx, cancel := context.WithCancel(ctx)
+		c.mu.Lock()
+		c.handling[id] = cancel
+		c.mu.Unlock()
+		defer func() {
+			c.mu.Lock()
+			delete(c.handling, id)
+			c.mu.Unlock()
+			cancel()
+		}()
+		return next(ctx, req, release)
+	}
+}
+
+func (c *Conn) cancelRequest(raw []byte) error {
+	var params struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if err := json.Unmarshal(raw, &params); err != nil {
+		return err
+	}
+	id := messageID(params.ID)
+	if !id.IsValid() {
+		return errors.New("a cancel names no request")
+	}
+	c.mu.Lock()
+	cancel := c.handling[id]
+	c.mu.Unlock()
+	if cancel != nil { // it may have been answered meanwhile
+		cancel()
+	}
+	return nil
 }
 
 // guard is the outermost layer. An error that it returns goes to the client as
 // an answer; for a notification it returns none, since the connection would
 // end over it.
-func (c *Conn) guard(next jsonrpc2.Handler) jsonrpc2.Handler {
-	return func(ctx context.Context, req *jsonrpc2.Request) (result any, err error) {
+func (c *Conn) guard(next layer) jsonrpc2.Handler {
+	return func(theirs context.Context, req *jsonrpc2.Request) (result any, err error) {
+		ctx := jsonrpc2.DetachContext(theirs)
 		// Both are borrowed and may be gone when the handler has returned.
 		method, call, start := strings.Clone(req.Method()), req.IsCall(), time.Now()
 		defer func() {
@@ -69,7 +101,7 @@ func (c *Conn) guard(next jsonrpc2.Handler) jsonrpc2.Handler {
 			c.exit()
 			return nil, nil
 		}
-		return next(ctx, req)
+		return next(ctx, req, func() { jsonrpc2.Async(theirs) })
 	}
 }
 
@@ -127,18 +159,18 @@ func wireError(err error) error {
 // release lets requests run beside each other. Those whose order matters stay
 // on the reading goroutine: initialize, since nothing may be handled before
 // it, and every notification.
-func (c *Conn) release(next jsonrpc2.Handler) jsonrpc2.Handler {
-	return func(ctx context.Context, req *jsonrpc2.Request) (any, error) {
+func (c *Conn) release(next layer) layer {
+	return func(ctx context.Context, req *jsonrpc2.Request, release func()) (any, error) {
 		if !req.IsCall() || req.Method() == protocol.MethodInitialize {
-			return next(ctx, req)
+			return next(ctx, req, nil)
 		}
 		if req.Method() == protocol.MethodShutdown {
 			c.state.Store(int32(shutdown)) // before any later message is read
 		}
 		prepared := c.handler.Prepare(ctx, req.Method())
-		jsonrpc2.Async(ctx)
+		release()
 		if !abandonable(req.Method()) {
-			return next(prepared, req)
+			return next(prepared, req, nil)
 		}
 		return c.abandon(prepared, req, next)
 	}
@@ -154,7 +186,7 @@ func abandonable(method string) bool {
 
 // abandon answers as soon as the request is cancelled, however far its work
 // is. The work's own result is dropped.
-func (c *Conn) abandon(ctx context.Context, req *jsonrpc2.Request, next jsonrpc2.Handler) (any, error) {
+func (c *Conn) abandon(ctx context.Context, req *jsonrpc2.Request, next layer) (any, error) {
 	type answer struct {
 		result any
 		err    error
@@ -170,7 +202,7 @@ func (c *Conn) abandon(ctx context.Context, req *jsonrpc2.Request, next jsonrpc2
 			}
 			done <- a
 		}()
-		a.result, a.err = next(ctx, owned)
+		a.result, a.err = next(ctx, owned, nil)
 	}()
 	select {
 	case a := <-done:
@@ -182,7 +214,7 @@ func (c *Conn) abandon(ctx context.Context, req *jsonrpc2.Request, next jsonrpc2
 
 // dispatch is the innermost layer: the handler's own table. The library's
 // would rewrite every URI on the way in, and lose how the client spells them.
-func (c *Conn) dispatch(ctx context.Context, req *jsonrpc2.Request) (any, error) {
+func (c *Conn) dispatch(ctx context.Context, req *jsonrpc2.Request, _ func()) (any, error) {
 	if req.Method() == protocol.MethodInitialize {
 		return c.initialize(ctx, req)
 	}
@@ -228,7 +260,7 @@ func (c *Conn) initialize(ctx context.Context, req *jsonrpc2.Request) (result an
 	}
 	if params.ProcessID != nil && *params.ProcessID > 0 {
 		pid := int(*params.ProcessID)
-		go watchProcess(jsonrpc2.DetachContext(ctx), pid, func() {
+		go watchProcess(c.serving, pid, func() {
 			c.log.Info("the client's process is gone", "pid", pid)
 			c.end(ErrOrphaned)
 		})

@@ -40,8 +40,8 @@ type stream struct {
 
 	closeOnce sync.Once
 	closeErr  error
-	broken    chan struct{} // closed at the first failed write
-	breakOnce sync.Once
+	gone      chan struct{} // closed at the end of input or the first failed write
+	goneOnce  sync.Once
 
 	writeMu sync.Mutex // guards out and the order of writes
 	out     []byte
@@ -49,33 +49,47 @@ type stream struct {
 
 func newStream(conn io.ReadWriteCloser, trace *tracer) *stream {
 	return &stream{
-		conn:   conn,
-		in:     bufio.NewReaderSize(conn, 64<<10),
-		trace:  trace,
-		broken: make(chan struct{}),
+		conn:  conn,
+		in:    bufio.NewReaderSize(conn, 64<<10),
+		trace: trace,
+		gone:  make(chan struct{}),
 	}
 }
 
 // errSkip says that what was read is no message and that reading goes on.
 var errSkip = errors.New("skipped")
 
+// lose notes that the client is gone. The connection itself would wait for
+// every handler before it says so.
+func (s *stream) lose() { s.goneOnce.Do(func() { close(s.gone) }) }
+
 // ReadFrame returns the next well-formed message. The bytes are valid until
 // the next call.
 func (s *stream) ReadFrame(ctx context.Context) ([]byte, int64, error) {
+	body, err := s.nextMessage(ctx)
+	if err != nil {
+		s.lose()
+		return nil, 0, err
+	}
+	s.trace.message(received, body)
+	return body, int64(len(body)), nil
+}
+
+func (s *stream) nextMessage(ctx context.Context) ([]byte, error) {
 	for {
 		if err := ctx.Err(); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		length, err := s.header()
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		body, err := s.readBody(length)
 		if errors.Is(err, errSkip) {
 			continue
 		}
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		fault := checkMessage(body)
 		if fault != nil && fault.code == jsonrpc2.ParseError {
@@ -85,8 +99,7 @@ func (s *stream) ReadFrame(ctx context.Context) ([]byte, int64, error) {
 			s.refuse(body, fault)
 			continue
 		}
-		s.trace.message(received, body)
-		return body, int64(len(body)), nil
+		return body, nil
 	}
 }
 
@@ -126,10 +139,22 @@ func (s *stream) header() (int64, error) {
 
 var lengthField = []byte("content-length:")
 
+// lower makes ASCII letters small and keeps every offset, which bytes.ToLower
+// does not.
+func lower(b []byte) []byte {
+	out := bytes.Clone(b)
+	for i, c := range out {
+		if 'A' <= c && c <= 'Z' {
+			out[i] = c + 'a' - 'A'
+		}
+	}
+	return out
+}
+
 // contentLength finds the field in a line and returns its value and where it
 // begins.
 func contentLength(line []byte) (n int64, at int, ok bool) {
-	at = bytes.LastIndex(bytes.ToLower(line), lengthField)
+	at = bytes.LastIndex(lower(line), lengthField)
 	if at < 0 {
 		return 0, 0, false
 	}
@@ -249,10 +274,19 @@ func checkMessage(body []byte) *fault {
 	if err != nil {
 		return &fault{jsonrpc2.InvalidRequest, "the message is no JSON-RPC 2.0 request, notification or response"}
 	}
-	if call, ok := msg.(*jsonrpc2.Call); ok && !call.ID().IsValid() {
+	if _, ok := msg.(*jsonrpc2.Notification); ok && bytes.Contains(body, []byte("null")) && hasID(body) {
+		// The library takes a request with the id null for a notification, and
+		// its sender would wait for ever.
 		return &fault{jsonrpc2.InvalidRequest, "the id of a request is a string or an integer"}
 	}
 	return nil
+}
+
+func hasID(body []byte) bool {
+	var envelope struct {
+		ID json.RawMessage `json:"id"`
+	}
+	return json.Unmarshal(body, &envelope) == nil && envelope.ID != nil
 }
 
 // depth is how deep brackets nest, outside of strings.
@@ -280,14 +314,14 @@ func depth(body []byte) int {
 // the next frames: what belongs to those is pushed back, and what is left may
 // well be a message.
 func (s *stream) salvage(body []byte, found *fault) ([]byte, *fault) {
-	lower := bytes.ToLower(body)
+	small := lower(body)
 	for from := 0; ; {
-		i := bytes.Index(lower[from:], lengthField)
+		i := bytes.Index(small[from:], lengthField)
 		if i < 0 {
 			return body, found
 		}
 		i += from
-		if rest := lower[i:]; bytes.Contains(rest, []byte("\n\r\n")) || bytes.Contains(rest, []byte("\n\n")) || len(rest) < 64 {
+		if rest := small[i:]; bytes.Contains(rest, []byte("\n\r\n")) || bytes.Contains(rest, []byte("\n\n")) || len(rest) < 64 {
 			s.again = append(bytes.Clone(body[i:]), s.again...)
 			body = bytes.Clone(body[:i])
 			return body, checkMessage(body)
@@ -415,7 +449,7 @@ func (s *stream) write(add func([]byte) []byte) (int64, error) {
 	}
 	n, err := s.conn.Write(out[from:])
 	if err != nil {
-		s.breakOnce.Do(func() { close(s.broken) })
+		s.lose()
 	}
 	return int64(n), err
 }
