@@ -233,7 +233,7 @@ func (m *machine) resume(e Event) {
 		if c.Phase != CallRunning {
 			continue
 		}
-		if c.Effect == Read {
+		if c.Effect == Read && m.Phase == Acting {
 			m.setCall(i, func(c *Call) { c.Phase = CallQueued })
 			continue
 		}

@@ -1,0 +1,356 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"agent-ls/hooks"
+	"agent-ls/loop"
+	"agent-ls/loop/journal"
+	"agent-ls/loop/policy"
+	"agent-ls/loop/report"
+)
+
+// activeRun is a run that this process drives. Its loop goroutine owns the
+// state: everything else posts events to it. An event is journaled before
+// anything that follows from it is shown or done.
+type activeRun struct {
+	svc     *Service
+	id      string
+	session string
+	pin     *pinned
+	gear    *gear
+
+	inbox    chan posted
+	root     context.Context // ends when the process lets go of the run
+	stop     context.CancelCauseFunc
+	done     chan struct{} // closed behind run_finished, or when the process lets go
+	final    report.Event
+	finalErr error
+
+	// The loop goroutine's own:
+	state   loop.State
+	seq     int64
+	usage   loop.Usage // the session's
+	status  report.Status
+	endWork context.CancelCauseFunc
+	work    context.Context
+	expiry  *time.Timer
+	patient *time.Timer // until calls that do not end are given up
+	planned map[string]bool
+
+	turnstile *turnstile
+	stream    stream
+	sent      sent           // the asking goroutine's own
+	busy      sync.WaitGroup // what the run started
+
+	callsMu sync.Mutex
+	calls   map[string]context.CancelCauseFunc // calls on their way, by id
+	trail   map[string][]hooks.Decision        // on_tool_call's, by call id
+	granted []policy.Grant                     // for the session
+	over    bool                               // nothing is shown any more
+}
+
+// posted is an event on its way to the loop, with what is recorded beside it.
+type posted struct {
+	event     loop.Event
+	decisions []hooks.Decision
+	planned   []journal.Edit
+	done      []journal.Edit
+	ask       *report.Approval
+	withdraw  []string        // approvals that this one replaces
+	taken     chan loop.State // gets the state after the event, if not nil
+}
+
+func newRun(s *Service, id, session string, p *pinned, g *gear) *activeRun {
+	r := &activeRun{
+		svc: s, id: id, session: session, pin: p, gear: g,
+		inbox: make(chan posted, 16), done: make(chan struct{}),
+		calls: map[string]context.CancelCauseFunc{}, trail: map[string][]hooks.Decision{}, planned: map[string]bool{},
+	}
+	r.root, r.stop = context.WithCancelCause(context.Background())
+	r.work, r.endWork = context.WithCancelCause(r.root)
+	if p != nil {
+		r.turnstile = newTurnstile(p.Config.Behavior.MaxConcurrentTools)
+	}
+	return r
+}
+
+var (
+	errStopped     = errors.New("the run ended")
+	errCallStopped = errors.New("the call was cancelled")
+)
+
+// post hands an event to the loop without waiting. It is dropped when the run
+// is over: nothing follows the end.
+func (r *activeRun) post(p posted) {
+	select {
+	case r.inbox <- p:
+	case <-r.done:
+	}
+}
+
+// tell hands an event to the loop and waits until it is in the journal. It
+// returns the state behind it; ok is false when the run is over.
+func (r *activeRun) tell(p posted) (state loop.State, ok bool) {
+	p.taken = make(chan loop.State, 1)
+	r.post(p)
+	select {
+	case state, ok = <-p.taken:
+		return state, ok
+	case <-r.done:
+		select {
+		case state, ok = <-p.taken:
+			return state, ok
+		default:
+			return loop.State{}, false
+		}
+	}
+}
+
+// drive is the loop. It ends behind run_finished, or when the service closes.
+func (r *activeRun) drive(first loop.Event) {
+	defer r.svc.runners.Done()
+	r.step(posted{event: first})
+	for r.state.Active() && r.finalErr == nil {
+		select {
+		case p := <-r.inbox:
+			r.step(p)
+		case <-r.expired():
+			r.expiry = nil
+			r.expire()
+		case <-r.outOfPatience():
+			r.patient = nil
+			r.step(posted{event: loop.Event{Kind: loop.StopWaiting}})
+		case <-r.root.Done():
+			r.finalErr = context.Cause(r.root)
+		}
+	}
+	r.finishUp()
+}
+
+func (r *activeRun) finishUp() {
+	if r.finalErr == nil {
+		if err := r.svc.opt.Journal.Release(context.Background(), r.session); err != nil {
+			r.svc.log.Error("release the session", "session", r.session, "error", err)
+		}
+	}
+	r.callsMu.Lock()
+	r.over = true
+	r.callsMu.Unlock()
+	for _, t := range []*time.Timer{r.expiry, r.patient} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+	r.svc.forget(r)
+	r.state = loop.State{} // what is kept of a finished run is its end
+	close(r.done)
+	r.stop(errStopped)
+}
+
+// idle is closed when nothing that the run started is left.
+func (r *activeRun) idle() <-chan struct{} {
+	c := make(chan struct{})
+	go func() {
+		r.busy.Wait()
+		close(c)
+	}()
+	return c
+}
+
+func (r *activeRun) expired() <-chan time.Time {
+	if r.expiry == nil {
+		return nil
+	}
+	return r.expiry.C
+}
+
+func (r *activeRun) outOfPatience() <-chan time.Time {
+	if r.patient == nil {
+		return nil
+	}
+	return r.patient.C
+}
+
+// expire ends the run if its time is up. The clock may have stood meanwhile.
+func (r *activeRun) expire() {
+	left, counting := r.state.Remaining(r.svc.now())
+	if counting && left <= 0 {
+		r.step(posted{event: loop.Event{Kind: loop.TimeExpired}})
+		return
+	}
+	r.watchTime()
+}
+
+func (r *activeRun) watchTime() {
+	if r.expiry != nil {
+		return
+	}
+	if left, counting := r.state.Remaining(r.svc.now()); counting {
+		r.expiry = time.NewTimer(max(left, time.Millisecond))
+	}
+}
+
+// step applies one event: state, journal, show, then do.
+func (r *activeRun) step(p posted) {
+	commands, err := r.record(&p)
+	if err != nil {
+		r.breakDown(err)
+		return
+	}
+	if p.taken != nil {
+		p.taken <- r.state
+	}
+	for _, c := range commands {
+		r.do(c)
+	}
+	if r.state.Phase == loop.Stopping && r.patient == nil {
+		r.patient = time.NewTimer(endWithin)
+	}
+	if r.state.Active() {
+		r.watchTime()
+	}
+}
+
+// record applies the event, writes what came of it and shows it.
+func (r *activeRun) record(p *posted) ([]loop.Command, error) {
+	p.event.At = r.svc.now()
+	next, commands := loop.Apply(r.state, p.event)
+	show := r.shown(&next, &p.event, commands)
+	row := journal.Step{
+		SessionID: r.session, RunID: r.id, Turn: next.Turn, LastSeq: r.seq + int64(len(show)),
+		Event: p.event, Shown: show, Decisions: p.decisions, Planned: p.planned, Done: p.done, Ask: p.ask,
+	}
+	if p.event.Kind == loop.Answered && next.Usage != r.state.Usage {
+		row.Usage = &r.usage
+	}
+	row.Withdraw = p.withdraw
+	for i := range row.Decisions {
+		r.fill(&row.Decisions[i])
+	}
+	for _, c := range commands {
+		if c.Kind == loop.Withdraw {
+			row.Withdraw = append(row.Withdraw, c.ApprovalID)
+		}
+	}
+	if len(p.planned) > 0 {
+		r.planned[p.event.CallID] = true
+	}
+	if p.event.Kind == loop.Finished && r.planned[p.event.CallID] {
+		row.Unplan = true
+		delete(r.planned, p.event.CallID)
+	}
+	status := statusOf(&next)
+	if status != r.status {
+		row.Status = status
+	}
+	if err := r.svc.opt.Journal.Append(row); err != nil {
+		return nil, err
+	}
+	r.state, r.status, r.seq = next, status, row.LastSeq
+	r.remember(row.Decisions)
+	if p.event.Kind == loop.Resolved || p.event.Kind == loop.Started {
+		r.keepGrants()
+	}
+	r.publish(row.Decisions, show)
+	return commands, nil
+}
+
+func (r *activeRun) fill(d *hooks.Decision) {
+	d.RunID, d.SessionID, d.Seq, d.At = r.id, r.session, r.seq, r.svc.now()
+	if d.ID == "" {
+		d.ID = newID("dec")
+	}
+}
+
+func (r *activeRun) publish(decisions []hooks.Decision, show []report.Event) {
+	if n := len(show); n > 0 && show[n-1].Type == report.RunFinished {
+		r.final = show[n-1]
+	}
+	f := r.svc.opt.Frontend
+	if f == nil {
+		return
+	}
+	for _, d := range decisions {
+		f.Decision(d)
+	}
+	for _, e := range show {
+		switch e.Type {
+		case report.Message, report.UsageReported, report.RunFinished:
+			r.stream.drop()
+		}
+		f.Event(e)
+	}
+}
+
+func statusOf(s *loop.State) report.Status {
+	switch {
+	case s.Active() && s.Waiting():
+		return report.Waiting
+	case s.Active():
+		return report.Running
+	case s.Status == loop.RunDone:
+		return report.Done
+	case s.Status == loop.RunCancelled:
+		return report.Cancelled
+	}
+	return report.Failed
+}
+
+// breakDown ends a run whose journal cannot be written. It says so to whoever
+// watches; what is in the journal can be resumed once it is writable again.
+func (r *activeRun) breakDown(err error) {
+	r.svc.log.Error("the journal cannot be written", "run", r.id, "error", err)
+	r.endWork(errStopped)
+	r.finalErr = fmt.Errorf("the run stopped: %w", err)
+	e := r.event(report.RunFinished)
+	e.Status, e.StopReason, e.Error = report.Failed, report.StopInternal, r.finalErr.Error()
+	r.final = e
+	if f := r.svc.opt.Frontend; f != nil {
+		f.Event(e)
+	}
+}
+
+// do carries out one command.
+func (r *activeRun) do(c loop.Command) {
+	switch c.Kind {
+	case loop.FireHook:
+		r.start(func(ctx context.Context, s loop.State) { r.fire(ctx, c, s) })
+	case loop.CallModel:
+		r.start(func(ctx context.Context, s loop.State) { r.infer(ctx, c.Step, s) })
+	case loop.Dispatch:
+		r.start(func(ctx context.Context, s loop.State) { r.dispatch(ctx, c.Calls, s) })
+	case loop.Withdraw:
+		r.svc.withdraw(c.ApprovalID)
+	case loop.StopWork:
+		r.endWork(errStopped)
+		r.work, r.endWork = context.WithCancelCause(r.root)
+	}
+}
+
+// start runs f beside the loop, on the state as it is now. A panic in it ends
+// the run, not the server.
+func (r *activeRun) start(f func(context.Context, loop.State)) {
+	ctx, state := r.work, r.state
+	r.busy.Add(1)
+	go func() {
+		defer r.busy.Done()
+		defer r.recovered()
+		f(ctx, state)
+	}()
+}
+
+func (r *activeRun) recovered() {
+	if what := recover(); what != nil {
+		r.svc.log.Error("panic in a run", "run", r.id, "panic", what, "stack", stack())
+		r.post(posted{event: loop.Event{Kind: loop.HostFailed, Error: fmt.Sprintf("internal error: %v", what)}})
+	}
+}
+
+func (r *activeRun) note(n loop.Note) {
+	r.post(posted{event: loop.Event{Kind: loop.Noted, Note: &n}})
+}

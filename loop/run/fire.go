@@ -1,0 +1,181 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"agent-ls/hooks"
+	"agent-ls/hooks/contract"
+	"agent-ls/loop"
+)
+
+// fire asks the hooks of a point and posts what they came to.
+func (r *activeRun) fire(ctx context.Context, c loop.Command, s loop.State) {
+	out := r.fireNow(ctx, c, s)
+	if ctx.Err() != nil {
+		return // the run ended meanwhile; the hook was stopped, not broken
+	}
+	e, decisions := decided(c, s, out)
+	r.post(posted{event: e, decisions: decisions})
+}
+
+func (r *activeRun) fireNow(ctx context.Context, c loop.Command, s loop.State) hooks.Outcome {
+	fields := s.HookFields(c.Point, c.CallID)
+	if c.Point == loop.BeforeInference {
+		names := []any{}
+		for _, spec := range r.gear.specs(r.pin, s.Stage) {
+			names = append(names, spec.Name)
+		}
+		fields["model"], fields["tools"] = r.gear.models.current(), names
+	}
+	return r.gear.set.Fire(ctx, hooks.Firing{
+		Event: c.Point, Stage: s.Stage, At: r.svc.now(), CallID: c.CallID, Fields: fields, States: hookStates(s.HookStates),
+	})
+}
+
+// decided turns the outcome of a firing into the core's event. A value that
+// does not fit where the session stands makes the hook a broken one.
+func decided(c loop.Command, s loop.State, out hooks.Outcome) (loop.Event, []hooks.Decision) {
+	e := loop.Event{Kind: loop.HookDecided, Step: c.Step, Point: c.Point, CallID: c.CallID, Reason: out.Reason, States: coreStates(out.States)}
+	decisions := out.Decisions
+	if out.Failure != nil {
+		e.Action, e.Error = loop.HookBroken, failureText(c.Point, out.Failure)
+		return e, decisions
+	}
+	switch out.Action {
+	case contract.Allow:
+		e.Action = loop.HookAllow
+	case contract.Deny:
+		e.Action, e.Denied = loop.HookDeny, out.Calls
+	case contract.Cancel:
+		e.Action = loop.HookCancel
+	case contract.Retry:
+		e.Action = loop.HookRetry
+	case contract.Modify:
+		e.Action = loop.HookModify
+		if err := takeValue(&e, s, out.Value); err != nil {
+			return malformed(e, decisions, err)
+		}
+	default:
+		return malformed(e, decisions, fmt.Errorf("the action %v is not one that this point knows", out.Action))
+	}
+	return e, decisions
+}
+
+func malformed(e loop.Event, decisions []hooks.Decision, err error) (loop.Event, []hooks.Decision) {
+	f := &hooks.Failure{Message: err.Error(), Kind: hooks.Malformed}
+	decisions = append([]hooks.Decision(nil), decisions...)
+	for i := len(decisions) - 1; i >= 0; i-- {
+		if d := &decisions[i]; d.Action == "modify" || i == 0 {
+			f.At = d.Hook.At
+			d.Action, d.Error = "error", f
+			break
+		}
+	}
+	e.Action, e.Error, e.Regions, e.Calls, e.Text = loop.HookBroken, failureText(e.Point, f), nil, nil, nil
+	return e, decisions
+}
+
+// failureText names the place in front of what went wrong.
+func failureText(point string, f *hooks.Failure) string {
+	if f.At == nil {
+		return fmt.Sprintf("%s: %s", point, f.Message)
+	}
+	at := fmt.Sprintf("%s:%d:%d", f.At.Path, f.At.Start.Line, f.At.Start.Column)
+	if strings.Contains(f.Message, at) {
+		return fmt.Sprintf("%s: %s", point, f.Message)
+	}
+	return fmt.Sprintf("%s: %s: %s", at, point, f.Message)
+}
+
+func takeValue(e *loop.Event, s loop.State, value any) error {
+	switch e.Point {
+	case loop.OnStageEnter, loop.BeforeInference, loop.OnStageExit:
+		return takeRegions(e, s, value)
+	case loop.OnToolCall:
+		return takeCalls(e, value)
+	}
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("the value is %T, not text", value)
+	}
+	e.Text = &text
+	return nil
+}
+
+func takeRegions(e *loop.Event, s loop.State, value any) error {
+	m, ok := value.(map[string]any)
+	if !ok {
+		return fmt.Errorf("the value is %T, not a map of regions", value)
+	}
+	e.Regions = make(map[string]string, len(m))
+	for name, v := range m {
+		text, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("region %q is %T, not text", name, v)
+		}
+		e.Regions[name] = text
+	}
+	return s.CheckRegions(e.Regions)
+}
+
+func takeCalls(e *loop.Event, value any) error {
+	list, ok := value.([]any)
+	if !ok {
+		return fmt.Errorf("the value is %T, not a list of calls", value)
+	}
+	for i, v := range list {
+		m, _ := v.(map[string]any)
+		id, _ := m["id"].(string)
+		name, _ := m["name"].(string)
+		args, isMap := m["arguments"].(map[string]any)
+		if id == "" || name == "" || !isMap {
+			return fmt.Errorf("call %d of the value is not {id, name, arguments}", i)
+		}
+		text, err := loop.PlainJSON(args)
+		if err != nil {
+			return fmt.Errorf("the arguments of call %d: %w", i, err)
+		}
+		e.Calls = append(e.Calls, loop.HookedCall{ID: id, Name: name, Arguments: text})
+	}
+	return nil
+}
+
+// remember keeps which on_tool_call decisions concern which call, for the
+// approvals that show them.
+func (r *activeRun) remember(decisions []hooks.Decision) {
+	for _, d := range decisions {
+		if d.Event != loop.OnToolCall {
+			continue
+		}
+		r.callsMu.Lock()
+		if d.CallID != "" {
+			r.trail[d.CallID] = append(r.trail[d.CallID], d)
+		} else {
+			for _, c := range r.state.Batch {
+				r.trail[c.ID] = append(r.trail[c.ID], d)
+			}
+		}
+		r.callsMu.Unlock()
+	}
+}
+
+func (r *activeRun) trailOf(callID string) []hooks.Decision {
+	r.callsMu.Lock()
+	defer r.callsMu.Unlock()
+	return append([]hooks.Decision{}, r.trail[callID]...)
+}
+
+// sameJSON says whether two texts are the same JSON value.
+func sameJSON(a, b json.RawMessage) bool {
+	x, errX := loop.PlainValue(a)
+	y, errY := loop.PlainValue(b)
+	if errX != nil || errY != nil {
+		return string(a) == string(b)
+	}
+	p, errP := loop.PlainJSON(x)
+	q, errQ := loop.PlainJSON(y)
+	return errP == nil && errQ == nil && string(p) == string(q)
+}

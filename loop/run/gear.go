@@ -1,0 +1,27 @@
+package run
+
+import (
+	"os"
+
+	"agent-ls/loop/manifest"
+	"agent-ls/loop/policy"
+	"agent-ls/loop/sandbox"
+	"agent-ls/loop/tool"
+)
+
+// rules are the policy of one run.
+func (s *Service) rules(cfg *manifest.Config) (*policy.Rules, []finding) {
+	home, _ := os.UserHomeDir() // without one, rules with ~ match nothing
+	return policy.New(s.opt.Root, cfg.Policy, policy.Options{Home: home, StateDir: s.opt.StateDir})
+}
+
+func (s *Service) toolOptions(cfg *manifest.Config, floor *sandbox.Floor, tracker *tool.Tracker, rules *policy.Rules) tool.Options {
+	o := tool.Options{
+		Root: s.opt.Root, Files: s.files(), Sandbox: floor, Behavior: cfg.Behavior,
+		CacheDir: s.opt.CacheDir, Log: s.log, Tracker: tracker,
+	}
+	if rules != nil {
+		o.Hide = rules.Unreadable
+	}
+	return o
+}

@@ -1,0 +1,246 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"agent-ls/loop"
+	"agent-ls/loop/manifest"
+	"agent-ls/loop/report"
+	"agent-ls/loop/tool"
+)
+
+// modelChain is a run's model and what stands behind it. Only the goroutine
+// that asks a model changes it, and there is one at a time.
+type modelChain struct {
+	names []string
+	open  func(name string) (loop.Model, error)
+	at    int
+	model loop.Model // names[at], once opened
+	price map[string]*manifest.Price
+}
+
+// chain opens the run's model. Its fallbacks are opened when they are needed.
+func (s *Service) chain(cfg *manifest.Config, name, agentPath string) (*modelChain, []finding) {
+	m, known := cfg.Models[name]
+	if !known {
+		return nil, nil // said already
+	}
+	c := &modelChain{names: []string{name}, open: func(n string) (loop.Model, error) {
+		m, known := cfg.Models[n]
+		if !known {
+			return nil, fmt.Errorf("unknown model %q", n)
+		}
+		return s.opt.OpenModel(m)
+	}}
+	for _, f := range m.Fallback {
+		if !slices.Contains(c.names, f) {
+			c.names = append(c.names, f)
+		}
+	}
+	model, err := c.open(name)
+	if err != nil {
+		return nil, []finding{cannot(agentPath, fmt.Sprintf("model %q cannot be used: %v", name, err))}
+	}
+	c.model = model
+	return c, nil
+}
+
+func (c *modelChain) current() string { return c.names[c.at] }
+
+// next goes on to the next model that can be opened.
+func (c *modelChain) next() (loop.Model, error) {
+	var errs []error
+	for c.at+1 < len(c.names) {
+		c.at++
+		model, err := c.open(c.current())
+		if err == nil {
+			c.model = model
+			return model, nil
+		}
+		errs = append(errs, fmt.Errorf("model %q cannot be used: %w", c.current(), err))
+	}
+	return nil, errors.Join(errs...)
+}
+
+// infer asks for one answer: retries what may be retried, goes on to the next
+// model when one fails for good, and posts the answer or the failure.
+func (r *activeRun) infer(ctx context.Context, step int64, s loop.State) {
+	chain := r.gear.models
+	for {
+		answer, err := r.attempts(ctx, s, chain.model, chain.current())
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			r.post(posted{event: r.answeredBy(step, chain.current(), answer)})
+			return
+		}
+		failed := chain.current()
+		var modelErr *loop.ModelError
+		if errors.As(err, &modelErr) && modelErr.Class == loop.RehearsalFailure || chain.at+1 >= len(chain.names) {
+			r.post(posted{event: loop.Event{Kind: loop.ModelFailed, Step: step, Error: fmt.Sprintf("model %q: %v", failed, err)}})
+			return
+		}
+		if _, nextErr := chain.next(); nextErr != nil {
+			r.post(posted{event: loop.Event{Kind: loop.ModelFailed, Step: step, Error: fmt.Sprintf("model %q: %v; %v", failed, err, nextErr)}})
+			return
+		}
+		r.note(loop.Note{Level: "warning", Text: fmt.Sprintf("model %q failed: %v; going on with %q", failed, err, chain.current())})
+	}
+}
+
+// attempts asks one model, again and again while its errors may pass, within
+// its limits.
+func (r *activeRun) attempts(ctx context.Context, s loop.State, m loop.Model, name string) (loop.ModelAnswer, error) {
+	limits := m.Info().Limits
+	if limits.Attempts <= 0 {
+		limits.Attempts = 5
+	}
+	if limits.TotalWait <= 0 {
+		limits.TotalWait = 2 * time.Minute
+	}
+	req := r.request(s, name)
+	var waited time.Duration
+	for attempt := 1; ; attempt++ {
+		answer, err := m.Stream(ctx, req, func(d loop.Delta) { r.delta(s, d) })
+		if err == nil || ctx.Err() != nil {
+			return answer, err
+		}
+		r.stream.drop()
+		var modelErr *loop.ModelError
+		if !errors.As(err, &modelErr) || modelErr.Class != loop.Retryable {
+			return answer, err
+		}
+		if attempt >= limits.Attempts {
+			return answer, fmt.Errorf("%w (%d attempts)", err, attempt)
+		}
+		wait := backoff(attempt, modelErr.RetryAfter)
+		if waited+wait > limits.TotalWait {
+			return answer, fmt.Errorf("%w (waiting %v more would exceed the limit of %v)", err, wait, limits.TotalWait)
+		}
+		waited += wait
+		r.note(loop.Note{Attempt: attempt + 1, AfterMs: wait.Milliseconds(), Because: err.Error()})
+		if err := r.svc.sleep(ctx, wait); err != nil {
+			return answer, err
+		}
+	}
+}
+
+// backoff is how long to wait before the attempt after this one: what the
+// server asked for, else 0.5 s doubled each time up to 30 s, a fifth of it by
+// chance so that many clients do not come back at once.
+func backoff(attempt int, asked time.Duration) time.Duration {
+	if asked > 0 {
+		return asked
+	}
+	d := min(500*time.Millisecond<<(min(attempt, 8)-1), 30*time.Second)
+	return d - d/10 + time.Duration(rand.Int64N(int64(d/5)+1))
+}
+
+// request is what the model is sent.
+func (r *activeRun) request(s loop.State, model string) loop.ModelRequest {
+	return loop.ModelRequest{
+		System:   s.System(),
+		Messages: r.framed(s),
+		Tools:    r.gear.specs(r.pin, s.Stage),
+		Agent:    s.Course.Agent,
+		Depth:    s.Depth,
+		Turn:     s.Answers[model],
+	}
+}
+
+// delta shows a piece of an answer.
+func (r *activeRun) delta(s loop.State, d loop.Delta) {
+	if r.svc.opt.Frontend == nil {
+		return
+	}
+	r.stream.add(d, func(p piece) {
+		t := report.TextDelta
+		if p.kind == loop.ThinkingDelta {
+			t = report.ThinkingDelta
+		}
+		e := r.transient(t, s)
+		e.Text = string(p.text)
+		r.passing(e)
+	})
+}
+
+// passing shows an event that is not kept, unless the run is over.
+func (r *activeRun) passing(e report.Event) {
+	r.callsMu.Lock()
+	defer r.callsMu.Unlock()
+	if f := r.svc.opt.Frontend; f != nil && !r.over {
+		f.Event(e)
+	}
+}
+
+// transient makes an event that is not kept. It is called beside the loop, so
+// it looks at the state that its caller was started with.
+func (r *activeRun) transient(t report.EventType, s loop.State) report.Event {
+	return report.Event{
+		RunID: r.id, SessionID: r.session, At: r.svc.now(), Type: t,
+		Stage: s.Stage, Turn: s.Turn, Depth: s.Depth, ParentRunID: s.ParentRunID,
+	}
+}
+
+// answeredBy gives the answer's calls their ids and checks their arguments.
+func (r *activeRun) answeredBy(step int64, model string, a loop.ModelAnswer) loop.Event {
+	e := loop.Event{Kind: loop.Answered, Step: step, Model: model}
+	blocks := a.Blocks
+	a.Blocks = make([]loop.Block, 0, len(blocks))
+	for _, b := range blocks {
+		if b.Kind == loop.TextBlock && b.Text == "" || b.Kind == loop.CallBlock && b.Call == nil {
+			continue
+		}
+		if b.Kind == loop.CallBlock {
+			call := *b.Call
+			call.ID = newID("call")
+			if len(call.Arguments) == 0 {
+				call.Arguments = []byte("{}")
+			}
+			e.Checked = append(e.Checked, r.gear.check(&call))
+			b.Call = &call
+		}
+		a.Blocks = append(a.Blocks, b)
+	}
+	e.Answer = &a
+	return e
+}
+
+// check validates the arguments of a call as the model wrote them. Arguments
+// that are no JSON object are kept as text, so that the history stays valid.
+func (g *gear) check(c *loop.ToolCall) loop.CheckedCall {
+	checked := loop.CheckedCall{ID: c.ID, Tool: tool.Canonical(c.Name)}
+	t := g.tools[checked.Tool]
+	if t == nil {
+		checked.Invalid = fmt.Sprintf("unknown tool %q%s", c.Name, didYouMean(checked.Tool, g.names))
+	}
+	v, err := loop.PlainValue(c.Arguments)
+	if _, isMap := v.(map[string]any); !isMap {
+		if err == nil {
+			err = fmt.Errorf("they are no JSON object")
+		}
+		if checked.Invalid == "" {
+			checked.Invalid = fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err)
+		}
+		c.Arguments, _ = loop.PlainJSON(map[string]any{"malformed": string(c.Arguments)})
+		return checked
+	}
+	if t == nil {
+		return checked
+	}
+	args, err := tool.ValidateArguments(t.Spec(), c.Arguments)
+	if err != nil {
+		checked.Invalid = fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err)
+		return checked
+	}
+	if !sameJSON(args, c.Arguments) {
+		checked.Arguments = args
+	}
+	return checked
+}

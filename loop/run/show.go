@@ -1,0 +1,114 @@
+package run
+
+import (
+	"runtime/debug"
+
+	"agent-ls/loop"
+	"agent-ls/loop/report"
+)
+
+func stack() string { return string(debug.Stack()) }
+
+// shown is what whoever watches gets to see of an event, numbered.
+func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Command) []report.Event {
+	var events []report.Event
+	add := func(t report.EventType, set func(*report.Event)) {
+		v := r.event(t)
+		v.At, v.Stage, v.Turn = e.At, next.Stage, next.Turn
+		v.Seq = r.seq + int64(len(events)) + 1
+		if set != nil {
+			set(&v)
+		}
+		events = append(events, v)
+	}
+	switch e.Kind {
+	case loop.Asked:
+		if c, ok := next.Call(e.CallID); ok && c.Phase == loop.CallWaiting && c.ApprovalID == e.ApprovalID {
+			if old, _ := r.state.Call(e.CallID); old.ApprovalID != "" && old.ApprovalID != e.ApprovalID {
+				add(report.ApprovalWithdrawn, func(v *report.Event) { v.ID, v.CallID, v.By = old.ApprovalID, e.CallID, "policy" })
+			}
+			add(report.ApprovalRequested, func(v *report.Event) { v.ID, v.CallID = e.ApprovalID, e.CallID })
+		}
+	case loop.Begun:
+		if c, ok := next.Call(e.CallID); ok && c.Phase == loop.CallRunning {
+			add(report.ToolStarted, func(v *report.Event) {
+				v.CallID, v.Tool, v.Arguments, v.Title = c.ID, c.Tool, c.Arguments, e.Title
+			})
+		}
+	case loop.Noted:
+		r.addNote(add, e.Note)
+	}
+	for _, c := range commands {
+		switch c.Kind {
+		case loop.Tell:
+			r.addTold(add, next, e, c)
+		case loop.Withdraw:
+			add(report.ApprovalWithdrawn, func(v *report.Event) { v.ID, v.CallID, v.By = c.ApprovalID, c.CallID, "cancel" })
+		}
+	}
+	return events
+}
+
+type adder = func(report.EventType, func(*report.Event))
+
+func (r *activeRun) addNote(add adder, n *loop.Note) {
+	if n == nil {
+		return
+	}
+	if n.Attempt > 0 {
+		add(report.Retrying, func(v *report.Event) { v.Attempt, v.AfterMs, v.Because = n.Attempt, &n.AfterMs, n.Because })
+		return
+	}
+	add(report.Notice, func(v *report.Event) { v.Level, v.Text = n.Level, n.Text })
+}
+
+func (r *activeRun) addTold(add adder, next *loop.State, e *loop.Event, c loop.Command) {
+	switch c.What {
+	case loop.TellRunStarted:
+		add(report.RunStarted, func(v *report.Event) {
+			v.Stage, v.Prompt, v.Agent, v.Model, v.Mode = "", next.Task, next.Course.Agent, next.Course.Model, next.Course.Mode
+			if r.gear != nil {
+				v.Sandbox = r.gear.sandbox
+			}
+		})
+	case loop.TellStageEntered:
+		add(report.StageEntered, func(v *report.Event) { v.Stage, v.Index = c.Stage, &c.Index })
+	case loop.TellStageLeft:
+		add(report.StageLeft, func(v *report.Event) { v.Stage, v.Outcome = c.Stage, c.Outcome })
+	case loop.TellMessage:
+		add(report.Message, func(v *report.Event) { v.Text = c.Text })
+	case loop.TellUsage:
+		r.usage = r.usage.Plus(c.Usage)
+		total := r.usage
+		add(report.UsageReported, func(v *report.Event) { v.Usage, v.Total = &c.Usage, &total })
+	case loop.TellCall:
+		r.addCall(add, e, c)
+	case loop.TellRunFinished:
+		add(report.RunFinished, func(v *report.Event) {
+			v.Status, v.StopReason, v.Error = statusOf(next), report.StopReason(next.Ending.Stop), next.Ending.Error
+			v.Output = &c.Text
+		})
+	}
+}
+
+func (r *activeRun) addCall(add adder, e *loop.Event, c loop.Command) {
+	var took int64
+	if e.Kind == loop.Finished && e.CallID == c.CallID {
+		took = e.DurationMs
+		for _, change := range e.Changes {
+			add(report.FileChanged, func(v *report.Event) { v.CallID, v.Path, v.Diff = c.CallID, change.Path, change.Diff })
+		}
+	}
+	add(report.ToolFinished, func(v *report.Event) {
+		v.CallID, v.Outcome, v.DurationMs = c.CallID, string(c.Result.Outcome), &took
+		v.Output, v.Truncated = &c.Result.Text, &c.Result.Truncated
+	})
+}
+
+// event makes an event of this run without a number.
+func (r *activeRun) event(t report.EventType) report.Event {
+	return report.Event{
+		RunID: r.id, SessionID: r.session, At: r.svc.now(), Type: t,
+		Stage: r.state.Stage, Turn: r.state.Turn, Depth: r.state.Depth, ParentRunID: r.state.ParentRunID,
+	}
+}
