@@ -1,0 +1,283 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// danger says which arguments make a command execute or write something that
+// its name does not tell. An allow rule covers such a call only if it names
+// the argument.
+type danger struct {
+	words  []string // whole words, or what is before a "=": subcommands, -exec; "--" and "-" count alike
+	long   []string // long options; shortened ones count as well
+	short  string   // letters of short options, alone or among others
+	equals bool     // NAME=VALUE words
+	stdin  bool     // without an operand it runs what it reads
+	check  func(args []string) []string
+}
+
+// everywhere are long options that mean harm in any command.
+var everywhere = []string{"exec", "exec-path", "execute", "eval", "command", "output", "output-file", "outfile", "output-dir", "config", "pre", "pager", "editor",
+	"in-place", "inplace", "write", "plugin", "load", "load-extension", "require", "preload", "script", "init-file", "rcfile", "shell", "script-shell", "use-compress-program", "compress-program",
+	"to-command", "checkpoint-action", "rsh", "rsync-path", "upload-pack", "receive-pack", "ext-diff", "textconv", "node-options", "wrapper", "runner", "interpreter"}
+
+var interpreter = danger{words: []string{"-c", "-e", "-E", "-p", "-pe", "-ne", "-r", "-m", "-i", "-x", "-X", "-", "-Command", "-EncodedCommand", "-File"}, short: "ceErm", long: []string{"eval", "print", "import", "loader", "require", "exec", "command"}, stdin: true}
+
+// dangerous is the table by base name. What is not in it is held against
+// everywhere only.
+var dangerous = map[string]danger{
+	"find": {words: []string{"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"}},
+	"sed":  {short: "if", long: []string{"in-place", "file"}, check: sedScript},
+	"awk":  {short: "fiElDdo", check: awkProgram},
+	"go": {words: []string{"-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-ldflags", "-gccgoflags", "-gcflags", "-asmflags", "-pkgdir", "-o", "-outputdir", "-C", "-w", "-u", "-fix", "-n=false",
+		"-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-test.coverprofile", "-test.cpuprofile", "-test.memprofile", "-test.outputdir", "-test.trace", "generate", "tool"}, check: remotePackage},
+	"git": {words: []string{"-c", "-C", "-O", "-x", "-o", "--no-index", "filter-branch", "difftool", "mergetool", "hook", "config", "credential", "daemon", "instaweb", "gui", "citool", "send-email", "svn", "p4", "fast-import", "foreach", "web--browse", "bisect", "worktree"},
+		long: []string{"config-env", "exec-path", "output", "output-directory", "upload-pack", "receive-pack", "exec", "ext-diff", "textconv", "open-files-in-pager", "template", "git-dir", "work-tree", "extcmd", "tool", "unsafe-paths", "contents", "edit-description", "paginate", "super-prefix", "namespace"}, check: gitTransport},
+	"tar":     {short: "IFP", long: []string{"to-command", "checkpoint-action", "use-compress-program", "rsh-command", "info-script", "new-volume-script", "rmt-command", "absolute-names", "one-top-level"}, check: oldTar},
+	"rsync":   {short: "e", long: []string{"rsh", "rsync-path"}},
+	"curl":    {short: "oOKTFDcJ", long: []string{"output", "remote-name", "remote-name-all", "config", "upload-file", "form", "form-string", "dump-header", "cookie-jar", "trace", "trace-ascii", "stderr", "libcurl", "unix-socket", "engine"}, check: curlData},
+	"wget":    {short: "OoiPea", long: []string{"output-document", "output-file", "append-output", "input-file", "directory-prefix", "execute", "use-askpass", "post-file", "body-file"}},
+	"sort":    {short: "oT", long: []string{"output", "compress-program", "temporary-directory", "files0-from"}},
+	"rg":      {long: []string{"pre", "hostname-bin", "file"}},
+	"fd":      {short: "xX", long: []string{"exec", "exec-batch"}},
+	"ag":      {long: []string{"pager"}},
+	"less":    {short: "oOkt", check: plusCommand},
+	"vim":     {words: []string{"-c", "-S", "-s", "-es", "-u", "-w", "-W", "--cmd"}, check: plusCommand, stdin: true},
+	"emacs":   {words: []string{"-f", "-l", "--eval", "--load", "--batch", "--script", "--funcall", "-Q"}, stdin: true},
+	"man":     {short: "PH", long: []string{"pager", "html"}},
+	"npm":     {words: []string{"exec", "x", "explore", "publish", "-c", "-C", "config", "set-script", "edit", "login", "token"}, long: []string{"script-shell", "prefix", "node-options", "userconfig", "globalconfig", "call", "shell"}},
+	"npx":     {words: []string{"-c", "-p", "-y"}, long: []string{"call", "package", "shell", "yes"}},
+	"make":    {short: "fCEI", long: []string{"file", "makefile", "directory", "eval", "include-dir"}, equals: true},
+	"cmake":   {words: []string{"-P", "-E", "-C", "-S", "-B"}},
+	"cargo":   {words: []string{"-Z", "-C", "install", "publish", "login"}, long: []string{"config", "manifest-path", "target-dir"}, check: plusCommand},
+	"gcc":     {words: []string{"-o", "-wrapper", "-B", "-Xlinker"}, check: compilerPlugin},
+	"gofmt":   {words: []string{"-w", "-cpuprofile"}},
+	"eslint":  {words: []string{"-c", "-f", "-o"}, long: []string{"fix", "config", "rulesdir", "plugin", "resolve-plugins-relative-to", "format", "output-file", "parser"}},
+	"pytest":  {words: []string{"-p", "-c", "-o"}, long: []string{"basetemp", "rootdir", "confcutdir", "override-ini", "pdbcls", "junitxml", "config-file"}},
+	"sqlite3": {words: []string{"-cmd", "-init"}, check: clientEscape},
+	"psql":    {short: "oLf", long: []string{"output", "log-file", "file"}, check: clientEscape},
+	"mysql":   {long: []string{"pager", "tee", "init-command"}, check: clientEscape},
+	"ssh":     {short: "oFESI", check: nil},
+	"nc":      {short: "ec", long: []string{"exec", "sh-exec", "lua-exec"}},
+	"zip":     {words: []string{"-T", "-TT"}, long: []string{"unzip-command", "test"}},
+	"patch":   {short: "oed", long: []string{"output", "ed", "directory"}},
+	"date":    {short: "s", long: []string{"set"}},
+	"openssl": {words: []string{"-engine", "-out", "-config", "-provider-path"}},
+	"docker":  {words: []string{"run", "exec", "cp", "-v", "-H", "--privileged", "--volume", "--mount"}},
+	"gh":      {words: []string{"alias", "extension", "api", "auth", "codespace"}},
+	"pip":     {words: []string{"-r", "-c", "-e", "-t"}, long: []string{"target", "prefix", "root", "config-settings", "global-option", "install-option", "index-url", "editable"}},
+	"black":   {words: []string{"-c"}},
+	"ruff":    {long: []string{"fix", "config", "output-file"}},
+	"printf":  {words: []string{"-v"}},
+	"xxd":     {short: "r"},
+	"strip":   {short: "o"},
+	"objcopy": {short: "o"},
+	"tsc":     {long: []string{"outdir", "outfile", "outDir", "outFile", "build"}},
+	"node":    interpreter, "python": interpreter, "perl": interpreter, "ruby": interpreter, "php": interpreter, "lua": interpreter, "sh": interpreter,
+}
+
+// sameAs maps a command to the row that it shares.
+var sameAs = map[string]string{
+	"gawk": "awk", "mawk": "awk", "nawk": "awk", "gsed": "sed", "gmake": "make", "bsdtar": "tar", "gtar": "tar", "pnpm": "npm", "yarn": "npm", "bunx": "npx", "pip3": "pip",
+	"fdfind": "fd", "more": "less", "most": "less", "vi": "vim", "nvim": "vim", "view": "vim", "ex": "vim", "ed": "vim", "gvim": "vim", "emacsclient": "emacs",
+	"cc": "gcc", "g++": "gcc", "c++": "gcc", "clang": "gcc", "clang++": "gcc", "ld": "gcc", "goimports": "gofmt", "gofumpt": "gofmt", "py.test": "pytest", "scp": "ssh", "sftp": "ssh", "ncat": "nc", "netcat": "nc", "podman": "docker", "mariadb": "mysql",
+	"nodejs": "node", "deno": "node", "bun": "node", "python2": "python", "python3": "python", "pypy": "python", "pypy3": "python", "ipython": "python", "luajit": "lua", "tclsh": "lua", "Rscript": "lua", "R": "lua", "julia": "lua", "osascript": "lua", "pwsh": "lua", "powershell": "lua", "irb": "ruby", "ghci": "lua", "groovy": "lua", "racket": "lua", "guile": "lua", "elixir": "lua", "iex": "lua", "erl": "lua", "ts-node": "node", "tsx": "node",
+	"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "fish": "sh", "ash": "sh", "mksh": "sh",
+}
+
+var versioned = regexp.MustCompile(`^([a-z+]+)-?[0-9][0-9.]*$`)
+
+// dangers lists the arguments of a call that an allow rule must name.
+func dangers(name string, args []string) []string {
+	spec, ok := dangerous[name]
+	if !ok {
+		other := sameAs[name]
+		if m := versioned.FindStringSubmatch(name); other == "" && m != nil {
+			if other = m[1]; sameAs[other] != "" {
+				other = sameAs[other]
+			}
+		}
+		spec = dangerous[other]
+	}
+	var out []string
+	operand := false
+	for _, a := range args {
+		if spec.found(a) {
+			out = append(out, a)
+			continue
+		}
+		if !strings.HasPrefix(a, "-") || a == "-" {
+			operand = true
+		}
+	}
+	if spec.check != nil {
+		out = append(out, spec.check(args)...)
+	}
+	if spec.stdin && !operand && len(out) == 0 && !slices.Equal(args, []string{"--version"}) && !slices.Equal(args, []string{"-V"}) && !slices.Equal(args, []string{"-v"}) && !slices.Equal(args, []string{"--help"}) {
+		out = append(out, "(its input)") // no rule can name that
+	}
+	return out
+}
+
+// found tells whether one argument is dangerous.
+func (d danger) found(a string) bool {
+	key, _, attached := strings.Cut(a, "=")
+	for _, w := range d.words {
+		if key == w || strings.HasPrefix(w, "-") && key == "-"+w {
+			return true
+		}
+	}
+	if d.equals && attached && !strings.HasPrefix(a, "-") {
+		return true
+	}
+	if strings.HasPrefix(key, "--") {
+		name := key[2:]
+		short := func(l string) bool { return len(name) > 1 && strings.HasPrefix(l, name) }
+		return slices.Contains(everywhere, name) || slices.ContainsFunc(d.long, short)
+	}
+	if len(key) > 1 && key[0] == '-' && d.short != "" {
+		return strings.ContainsAny(key[1:], d.short)
+	}
+	return false
+}
+
+var (
+	sedPlain = regexp.MustCompile(`^\s*(?:(?:[0-9]+|\$|/(?:[^/\\]|\\.)*/)(?:\s*,\s*(?:[0-9]+|\$|\+[0-9]+|/(?:[^/\\]|\\.)*/))?\s*!?\s*)?(?:[pdqQ=nNgGhHxD]\s*|s(?:/(?:[^/\\]|\\.)*/(?:[^/\\]|\\.)*/|\|(?:[^|\\]|\\.)*\|(?:[^|\\]|\\.)*\||#(?:[^#\\]|\\.)*#(?:[^#\\]|\\.)*#)[gpiI0-9]*\s*)$`)
+	awkWords = regexp.MustCompile(`system|getline|[|>@]|ENVIRON|close|fflush|-f`)
+)
+
+// sedScript flags a script that is more than printing, deleting and replacing.
+func sedScript(args []string) []string {
+	script, next, seen := "", false, false
+	var out []string
+	judge := func(s string) {
+		for part := range strings.SplitSeq(s, "\n") {
+			if strings.TrimSpace(part) != "" && !sedPlain.MatchString(part) && !allPlain(part) {
+				out = append(out, s)
+				return
+			}
+		}
+	}
+	for _, a := range args {
+		switch {
+		case next:
+			judge(a)
+			next, seen = false, true
+		case a == "-e" || a == "--expression":
+			next = true
+		case strings.HasPrefix(a, "--expression="):
+			judge(strings.TrimPrefix(a, "--expression="))
+			seen = true
+		case strings.HasPrefix(a, "-") && len(a) > 1 && a[1] != '-' && strings.Contains(a, "e"):
+			if i := strings.IndexByte(a, 'e'); i+1 < len(a) {
+				judge(a[i+1:])
+			} else {
+				next = true
+			}
+			seen = true
+		case strings.HasPrefix(a, "-"):
+		case script == "" && !seen:
+			script, seen = a, true
+			judge(a)
+		}
+	}
+	return out
+}
+
+// allPlain splits a script at ";" where each part is plain by itself.
+func allPlain(s string) bool {
+	parts := strings.Split(s, ";")
+	if len(parts) < 2 {
+		return false
+	}
+	for _, p := range parts {
+		if strings.TrimSpace(p) != "" && !sedPlain.MatchString(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// awkProgram flags a program that can run, read or write other things.
+func awkProgram(args []string) []string {
+	var out []string
+	for _, a := range args {
+		if awkWords.MatchString(a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func remotePackage(args []string) []string {
+	var out []string
+	for i, a := range args {
+		if i > 0 && strings.Contains(a, "@") && !strings.HasPrefix(a, "-") {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// gitTransport flags addresses that name a program.
+func gitTransport(args []string) []string {
+	var out []string
+	for _, a := range args {
+		if strings.Contains(a, "::") {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// oldTar flags letters of tar's first word, which needs no dash.
+func oldTar(args []string) []string {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && strings.ContainsAny(args[0], "IFP") {
+		return args[:1]
+	}
+	return nil
+}
+
+func curlData(args []string) []string {
+	var out []string
+	for _, a := range args {
+		if strings.HasPrefix(a, "@") || strings.HasPrefix(a, "-d@") || strings.HasPrefix(a, "--data") && strings.Contains(a, "@") || strings.HasPrefix(a, "file:") {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func plusCommand(args []string) []string {
+	var out []string
+	for _, a := range args {
+		if strings.HasPrefix(a, "+") {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func compilerPlugin(args []string) []string {
+	var out []string
+	for _, a := range args {
+		if hasPrefix(a, "-fplugin", "-specs", "-Wl,", "-Wa,", "-Wp,", "@", "-plugin", "-dynamic-linker", "-load", "-o", "-B") {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// clientEscape flags what leads out of a database client.
+func clientEscape(args []string) []string {
+	var out []string
+	for _, a := range args {
+		low := strings.ToLower(a)
+		if strings.Contains(a, `\`) || strings.HasPrefix(strings.TrimSpace(a), ".") || strings.Contains(low, "load_extension") || strings.Contains(low, "writefile") || strings.Contains(low, "edit(") || strings.Contains(low, "system ") || strings.Contains(low, "outfile") || strings.Contains(low, " program ") {
+			out = append(out, a)
+		}
+	}
+	return out
+}

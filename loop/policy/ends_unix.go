@@ -1,0 +1,6 @@
+//go:build !windows
+
+package policy
+
+// executableEnds are what a command's file may end with.
+var executableEnds = []string{""}

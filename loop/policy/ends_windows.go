@@ -1,0 +1,4 @@
+package policy
+
+// executableEnds are what a command's file may end with.
+var executableEnds = []string{"", ".exe", ".cmd", ".bat", ".com"}
