@@ -31,6 +31,8 @@ type View struct {
 	uses     map[string][]Use // by the script's path
 	files    map[string]*Document
 	watch    []string
+	// configured: the folder has a settings file of its own.
+	configured bool
 }
 
 // Use is a place where the configuration names a script.
@@ -60,8 +62,8 @@ func (v *View) load(ctx context.Context) {
 		ctx := context.WithoutCancel(ctx)
 		v.config, v.findings = manifest.Load(ctx, v.Sources())
 		v.watch = v.config.Watch
-		v.keepLastGood()
 		v.readFiles()
+		v.keepLastGood()
 	})
 }
 
@@ -163,8 +165,11 @@ func (v *View) readFiles() {
 	v.files, v.uses = map[string]*Document{}, map[string][]Use{}
 	dir := filepath.Join(v.Folder.Path, AgentDir)
 	for _, path := range v.watch {
-		if isManifest(path, v.session.settings()) {
-			v.read(path)
+		if !isManifest(path, v.session.settings()) || v.read(path) == nil {
+			continue
+		}
+		if _, own := below(dir, path); own {
+			v.configured = true
 		}
 	}
 	scripts := 0
@@ -247,13 +252,19 @@ func (v *View) read(path string) *Document {
 	return doc
 }
 
-// lastGoods keeps, for each root, the last configuration whose files parsed.
+// lastGoods keeps, for each root, the last configuration whose files parsed,
+// with the uses that it makes of scripts.
 type lastGoods struct {
 	mu     sync.Mutex // guards byRoot
-	byRoot map[string]*manifest.Config
+	byRoot map[string]lastGood
 }
 
-func newLastGoods() *lastGoods { return &lastGoods{byRoot: map[string]*manifest.Config{}} }
+type lastGood struct {
+	config *manifest.Config
+	uses   map[string][]Use
+}
+
+func newLastGoods() *lastGoods { return &lastGoods{byRoot: map[string]lastGood{}} }
 
 // keepLastGood puts the last good configuration in force when a settings file
 // does not parse, and remembers this one otherwise.
@@ -261,12 +272,28 @@ func (v *View) keepLastGood() {
 	g := v.session.goods
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	broken := slices.ContainsFunc(v.findings, func(f check.Finding) bool { return f.Code == manifest.CodeSyntax })
-	if !broken {
-		g.byRoot[v.Folder.Root] = v.config
+	if v.complete() {
+		g.byRoot[v.Folder.Root] = lastGood{v.config, v.uses}
 		return
 	}
-	if good := g.byRoot[v.Folder.Root]; good != nil {
-		v.config = good
+	if good, ok := g.byRoot[v.Folder.Root]; ok {
+		v.config, v.uses = good.config, good.uses
 	}
+}
+
+// complete reports whether every settings file parsed.
+func (v *View) complete() bool {
+	return !slices.ContainsFunc(v.findings, func(f check.Finding) bool { return f.Code == manifest.CodeSyntax })
+}
+
+// owns reports whether a file lies in the folder of an agent that has
+// settings.
+func (v *View) owns(doc *Document) bool {
+	v.load(context.Background())
+	if !v.configured {
+		return false
+	}
+	_, spelled := below(filepath.Join(v.Folder.Path, AgentDir), doc.Path)
+	_, real := below(filepath.Join(v.Folder.Root, AgentDir), doc.Resolved)
+	return spelled || real
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
@@ -149,9 +150,23 @@ func (s *Server) Close() error {
 	if s.extension.Close != nil {
 		err = s.extension.Close()
 	}
-	s.running.Wait()
+	done := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(closeWithin):
+		// Something hangs that no context reaches, such as a read of a file
+		// that is none. It must not keep the process.
+		s.log.Warn("background work did not end in time", "after", closeWithin)
+	}
 	return err
 }
+
+// closeWithin is how long Close waits for the server's own work.
+const closeWithin = time.Second
 
 // executeCommand runs a command of the extension.
 func (s *Server) executeCommand(ctx context.Context, raw json.RawMessage) (any, error) {
