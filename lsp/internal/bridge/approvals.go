@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"go.lsp.dev/jsonrpc2"
+	"go.lsp.dev/protocol"
 
 	"agent-ls/loop/report"
 	"agent-ls/loop/run"
@@ -110,13 +111,6 @@ func (a *approvals) settle(id string, e ending) bool {
 	return true
 }
 
-// isSettled says whether an answer was taken already.
-func (a *approvals) isSettled(s *showing) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return s.settled
-}
-
 // hide forgets that an approval is shown.
 func (a *approvals) hide(s *showing) {
 	a.mu.Lock()
@@ -162,17 +156,16 @@ func (b *bridge) approve(ctx context.Context, ap report.Approval) (report.Answer
 	defer b.approvals.hide(s)
 	b.out.flush(ctx) // approval_requested comes first
 	answer, err := b.ask(ctx, ap)
-	select {
-	case <-s.turn:
-		defer func() { s.turn <- struct{}{} }()
-	case <-ctx.Done():
-	}
+	// Whoever has the turn is settling it, and knows better how it ended.
+	<-s.turn
+	defer func() { s.turn <- struct{}{} }()
 	if ctx.Err() != nil { // answered elsewhere, or withdrawn
-		b.resolved(ap.ID, b.approvals.withdrawal(s))
+		b.resolved(ap.ID, b.endingOf(ctx, s))
 		return report.Answer{}, ctx.Err()
 	}
 	if err != nil {
 		b.resolved(ap.ID, ending{report.DenyOnce, byPolicy})
+		b.logMessage(protocol.MessageTypeWarning, fmt.Sprintf("denied: %s: %v", show(ap.Title), err))
 		return report.Answer{}, err
 	}
 	b.resolved(ap.ID, ending{answer.Outcome, byHere})
@@ -186,16 +179,32 @@ func (b *bridge) resolved(id string, e ending) {
 	}
 }
 
-// withdrawalOf reads an approval_withdrawn event.
-func withdrawalOf(e report.Event) ending {
-	out := ending{report.ApprovalOutcome(e.Outcome), e.By}
-	if !slices.Contains([]report.ApprovalOutcome{report.AllowOnce, report.AllowSession, report.AllowAlways}, out.outcome) {
-		out.outcome = report.DenyOnce
+// endingOf is how an approval ended whose context did: the service says so in
+// the context's cause, an event may have said so before.
+func (b *bridge) endingOf(ctx context.Context, s *showing) ending {
+	var settled *run.Settled
+	if errors.As(context.Cause(ctx), &settled) {
+		return endingFrom(settled.Outcome, settled.By)
 	}
-	if !slices.Contains([]string{byHere, byElsewhere, byCancel, byTimeout, byPolicy}, out.by) {
-		out.by = byCancel
+	return b.approvals.withdrawal(s)
+}
+
+// endingFrom puts what the loop says of an answer into the protocol's words.
+// One without an outcome was withdrawn; an answer by anything that is not
+// listed, such as one that was dismissed, was given here.
+func endingFrom(outcome report.ApprovalOutcome, by string) ending {
+	withdrawn := outcome == ""
+	if !slices.Contains([]report.ApprovalOutcome{report.AllowOnce, report.AllowSession, report.AllowAlways}, outcome) {
+		outcome = report.DenyOnce
 	}
-	return out
+	switch {
+	case slices.Contains([]string{byHere, byElsewhere, byCancel, byTimeout, byPolicy}, by):
+	case withdrawn:
+		by = byCancel
+	default:
+		by = byHere
+	}
+	return ending{outcome, by}
 }
 
 // ask asks the user by the best way that the editor has. An error that is not

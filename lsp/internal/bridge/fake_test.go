@@ -349,6 +349,7 @@ type fakeAPI struct {
 	rows    []run.HookStatus
 	undo    func(runID, callID string, dry bool) (run.Undone, error)
 	closed  bool
+	onClose func()
 }
 
 func (a *fakeAPI) Start(_ context.Context, p run.StartParams) (run.Started, error) {
@@ -410,7 +411,12 @@ func (a *fakeAPI) Sessions(context.Context, int, string, string) ([]report.Sessi
 	return []report.Session{{SessionID: "s1", Title: "a", StartedAt: time.Unix(0, 0), Status: report.Done}}, "", nil
 }
 func (a *fakeAPI) Newest() string { return "" }
-func (a *fakeAPI) Close() error   { a.closed = true; return nil }
+func (a *fakeAPI) Close() error {
+	if a.closed = true; a.onClose != nil {
+		a.onClose()
+	}
+	return nil
+}
 
 // newTestBridge makes a bridge over a fake host, with one fake service per
 // folder.

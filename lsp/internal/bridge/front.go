@@ -37,7 +37,8 @@ func (f *front) Event(e report.Event) {
 	switch e.Type {
 	case report.ApprovalWithdrawn:
 		// One that is shown is taken down by approve, which its context wakes.
-		if ending := withdrawalOf(e); !b.approvals.withdrawn(e.ID, ending) {
+		ending := endingFrom(report.ApprovalOutcome(e.Outcome), e.By)
+		if !b.approvals.withdrawn(e.ID, ending) {
 			b.resolved(e.ID, ending)
 		}
 	case report.RunFinished:

@@ -66,9 +66,6 @@ func (b *bridge) resolve(ctx context.Context, p ResolveParams) (OK, error) {
 	if p.Outcome == "" && isNull(p.Answer) {
 		return OK{}, invalid("an approval's outcome or a question's answer is missing")
 	}
-	if outcome, _ := b.approvals.settled(p.ID); outcome != "" {
-		return OK{}, b.answer(run.ErrAlreadyResolved, "approval", p.ID)
-	}
 	open, err := b.openApprovals(ctx)
 	if err != nil {
 		return OK{}, err
@@ -100,9 +97,10 @@ func (b *bridge) settleOutOfBand(ctx context.Context, id string, s *showing, api
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if b.approvals.isSettled(s) {
-			return run.ErrAlreadyResolved
-		}
+	}
+	// The editor's answer may have been taken while this one waited.
+	if outcome, _ := b.approvals.settled(id); outcome != "" {
+		return run.ErrAlreadyResolved
 	}
 	if err := api.Resolve(ctx, id, answer); err != nil {
 		return err
