@@ -8,7 +8,8 @@ import { LanguageClient, State, type ServerOptions } from 'vscode-languageclient
 import type { Requests, ServerAgent, ServerNotifications, ServerRequests } from '../protocol';
 import { AgentFeature } from './capabilities';
 import { locateServer, type Located } from './locate';
-import { followed, languageFeatures } from './scope';
+import { languageFeatures } from './middleware';
+import { followed } from './scope';
 
 /** The running server, or the reason why there is none. */
 export class Server implements vscode.Disposable {

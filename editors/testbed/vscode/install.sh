@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# install-vscode.sh
+# install.sh
 # Puts a real VS Code with its extension host (npm's code-server), the Node that it needs, and playwright-core into the
 # test bed; Chromium and the Kerberos headers come from the system. About 100 s and 820 MB the first time, nothing after.
 # Prints lines for `eval`: vscode_host, vscode_node and chromium.
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/bed.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../bed.sh"
 
 part="the VS Code tests"
 
