@@ -50,15 +50,7 @@ func (s *Snapshot) manifestFindings(doc *Document) []check.Finding {
 	if known {
 		return out
 	}
-	sources := manifest.Sources{
-		UserConfig: s.session.opts.UserConfig, OrgPolicy: s.session.opts.OrgPolicy, Environ: s.session.opts.Environ,
-		Trusted: s.session.opts.Trusted, Overlay: s.overlay,
-	}
-	if v := s.View(doc.Path); v != nil {
-		sources = v.Sources()
-		sources.Overlay = s.overlay
-	}
-	return manifest.Check(doc.Path, []byte(doc.Source.Text()), sources)
+	return manifest.Check(doc.Path, []byte(doc.Source.Text()), s.Sources(doc))
 }
 
 func (s *Snapshot) overlay(path string) ([]byte, bool) {
@@ -144,4 +136,17 @@ func (s *Snapshot) Basis(doc *Document) Basis {
 		b.run = &run[0]
 	}
 	return b
+}
+
+// Sources are what a settings file is read with, beside its own text.
+func (s *Snapshot) Sources(doc *Document) manifest.Sources {
+	if v := s.View(doc.Path); v != nil {
+		sources := v.Sources()
+		sources.Overlay = s.overlay
+		return sources
+	}
+	opts := s.session.opts
+	return manifest.Sources{
+		UserConfig: opts.UserConfig, OrgPolicy: opts.OrgPolicy, Environ: opts.Environ, Trusted: opts.Trusted, Overlay: s.overlay,
+	}
 }

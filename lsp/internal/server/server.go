@@ -79,6 +79,13 @@ func New(conn *rpc.Conn, opts Options) *Server {
 		protocol.MethodWorkspaceTextDocumentContent: s.textDocumentContent,
 		protocol.MethodTextDocumentDiagnostic:       s.documentDiagnostic,
 		protocol.MethodWorkspaceDiagnostic:          s.workspaceDiagnostic,
+
+		protocol.MethodTextDocumentHover:          s.hover,
+		protocol.MethodTextDocumentCompletion:     s.completion,
+		protocol.MethodTextDocumentDefinition:     s.definition,
+		protocol.MethodTextDocumentReferences:     s.references,
+		protocol.MethodTextDocumentDocumentSymbol: s.documentSymbol,
+		protocol.MethodTextDocumentCodeAction:     s.codeAction,
 	}
 	return s
 }
