@@ -168,7 +168,8 @@ type Command struct {
 	ApprovalID string
 
 	What    Telling
-	Stage   string
+	Stage   string // of a Tell: where the run was then
+	Turn    int
 	Index   int
 	Outcome string
 	Text    string

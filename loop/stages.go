@@ -23,7 +23,10 @@ func (m *machine) enter(name string) {
 
 // tell emits a Tell.
 func (m *machine) tell(what Telling, c Command) {
-	c.Kind, c.What = Tell, what
+	c.Kind, c.What, c.Turn = Tell, what, m.Turn
+	if c.Stage == "" {
+		c.Stage = m.Stage
+	}
 	m.do(c)
 }
 

@@ -20,10 +20,12 @@ import (
 
 // dispatch is the only way to a tool. It takes the calls in their order: those
 // that are safe beside each other run together, every other one alone, behind
-// all before it.
+// all before it. Calls begin and end for whoever watches in their order, so
+// that the same answers give the same events.
 func (r *activeRun) dispatch(ctx context.Context, ids []string, s loop.State) {
 	var together sync.WaitGroup
 	defer together.Wait()
+	before := closedChannel // closed when the call before has its result
 	for _, id := range ids {
 		c, ok := s.Call(id)
 		if !ok {
@@ -33,22 +35,25 @@ func (r *activeRun) dispatch(ctx context.Context, ids []string, s loop.State) {
 		r.callsMu.Lock()
 		r.calls[id] = cancel
 		r.callsMu.Unlock()
-		d := &dispatched{run: r, call: c, state: s, started: time.Now()}
+		d := &dispatched{run: r, call: c, state: s, started: time.Now(), before: before, after: make(chan struct{})}
+		before = d.after
 		alone := !d.safe(callCtx)
 		if alone {
 			together.Wait()
 		}
 		leave, err := r.turnstile.enter(callCtx, alone)
 		if err != nil {
-			d.finish(d.stopped(callCtx))
+			d.finish(callCtx, d.stopped(callCtx))
+			close(d.after)
 			r.letGo(id, cancel)
 			continue
 		}
+		begun := d.gate(callCtx)
 		work := func() {
 			defer r.letGo(id, cancel)
 			defer leave()
 			defer r.recovered()
-			d.through(callCtx)
+			d.through(callCtx, begun)
 		}
 		if alone || id == ids[len(ids)-1] {
 			work()
@@ -57,6 +62,12 @@ func (r *activeRun) dispatch(ctx context.Context, ids []string, s loop.State) {
 		together.Go(work)
 	}
 }
+
+var closedChannel = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 func (r *activeRun) letGo(id string, cancel context.CancelCauseFunc) {
 	cancel(nil)
@@ -67,15 +78,17 @@ func (r *activeRun) letGo(id string, cancel context.CancelCauseFunc) {
 
 // dispatched is one call on its way through the gate.
 type dispatched struct {
-	run     *activeRun
-	call    loop.Call
-	state   loop.State // when it was dispatched
-	tool    loop.Tool
-	args    json.RawMessage
-	plan    loop.Plan
-	ready   bool // the plan is made
-	early   *loop.ToolResult
-	started time.Time
+	run       *activeRun
+	call      loop.Call
+	state     loop.State // when it was dispatched
+	tool      loop.Tool
+	args      json.RawMessage
+	plan      loop.Plan
+	judgement loop.Judgement
+	early     *loop.ToolResult
+	started   time.Time
+	before    <-chan struct{} // closed when the call before this one is over
+	after     chan struct{}   // closed when this one is
 
 	mu      sync.Mutex // guards what the tool tells while it runs
 	edits   []loop.FileEdit
@@ -103,7 +116,7 @@ func (d *dispatched) prepare(ctx context.Context) *loop.ToolResult {
 	if d.call.Hooked || d.call.Edited {
 		args, err := tool.ValidateArguments(d.tool.Spec(), d.args)
 		if err != nil {
-			return refusal(loop.CallInvalid, fmt.Sprintf("the changed arguments of %s do not fit: %v", name, err))
+			return refusal(loop.CallInvalid, "changed on their way: "+err.Error())
 		}
 		d.args = args
 	}
@@ -140,42 +153,49 @@ func (d *dispatched) stopped(ctx context.Context) *loop.ToolResult {
 	return refusal(loop.CallCancelled, "the run was stopped")
 }
 
-// through brings the call to its result.
-func (d *dispatched) through(ctx context.Context) {
+// gate is the part of the gate that waits for nobody. It says whether the
+// call has begun.
+func (d *dispatched) gate(ctx context.Context) (begun bool) {
 	if d.early == nil && !d.plan.ConcurrencySafe {
 		// Calls before this one may have changed what it is about.
 		d.early = d.prepare(ctx)
 	}
 	if d.early != nil {
-		d.finish(d.early)
-		return
+		return false
 	}
-	admitted, result := d.admit(ctx)
-	switch {
-	case result != nil:
-		d.finish(result)
-	case admitted:
-		d.perform(ctx)
+	d.judgement = d.judge(d.run.grants())
+	switch d.judgement.Verdict {
+	case loop.VerdictAllow:
+		return d.begin()
+	case loop.VerdictAsk:
+		if d.call.Approved && d.call.Digest == d.digest() {
+			return d.begin() // answered before the process that asked died
+		}
+	case loop.VerdictDeny:
+		d.early = refusal(loop.CallDenied, "denied: "+because(d.judgement, loop.VerdictDeny))
+	default:
+		d.early = refusal(loop.CallDenied, "denied: no rule says anything about it")
 	}
+	return false
 }
 
-// admit asks rules and, where they say so, a person. Neither admitted nor a
-// result means that the call is somebody else's by now: its arguments were
-// edited, or the run ended.
-func (d *dispatched) admit(ctx context.Context) (bool, *loop.ToolResult) {
-	judgement := d.judge(d.run.grants())
-	digest := d.digest()
-	switch {
-	case judgement.Verdict == loop.VerdictAllow:
-		return true, nil
-	case judgement.Verdict == loop.VerdictDeny:
-		return false, refusal(loop.CallDenied, "denied: "+because(judgement, loop.VerdictDeny))
-	case judgement.Verdict != loop.VerdictAsk:
-		return false, refusal(loop.CallDenied, "denied: no rule says anything about it")
-	case d.call.Approved && d.call.Digest == digest:
-		return true, nil // answered before the process that asked died
+// through brings the call to its result, asking a person where the gate said
+// so. A call that is neither begun nor asked about is somebody else's by now:
+// its arguments were edited, or the run ended.
+func (d *dispatched) through(ctx context.Context, begun bool) {
+	defer close(d.after)
+	if !begun && d.early == nil && d.judgement.Verdict == loop.VerdictAsk {
+		var admitted bool
+		if admitted, d.early = d.ask(ctx, d.judgement, d.digest()); admitted {
+			begun = d.begin()
+		}
 	}
-	return d.ask(ctx, judgement, digest)
+	switch {
+	case begun:
+		d.perform(ctx)
+	case d.early != nil:
+		d.finish(ctx, d.early)
+	}
 }
 
 func (d *dispatched) judge(grants []policy.Grant) loop.Judgement {
@@ -237,25 +257,30 @@ func (d *dispatched) digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// perform runs an admitted call. Nothing with effects begins before the
-// journal knows that it begins.
-func (d *dispatched) perform(ctx context.Context) {
-	r := d.run
+// begin journals that the call is about to run; nothing with effects runs
+// before that. False means that it must not run any more.
+func (d *dispatched) begin() bool {
 	planned := make([]journal.Edit, 0, len(d.plan.Edits))
 	for _, e := range d.plan.Edits {
 		planned = append(planned, d.record(e))
 	}
-	begun := posted{
+	p := posted{
 		event:   loop.Event{Kind: loop.Begun, CallID: d.call.ID, Effect: d.plan.Effect, Title: d.plan.Title},
 		planned: planned,
 	}
 	if d.plan.Effect == loop.Read {
-		r.post(begun) // may be repeated, so it need not wait for the disk
-	} else if s, ok := r.tell(begun); !ok || !running(&s, d.call.ID) {
-		return
+		d.run.post(p) // may be repeated, so it need not wait for the journal
+		return true
 	}
+	s, ok := d.run.tell(p)
+	return ok && running(&s, d.call.ID)
+}
+
+// perform runs a call that has begun.
+func (d *dispatched) perform(ctx context.Context) {
+	r := d.run
 	if ctx.Err() != nil {
-		d.finish(d.stopped(ctx))
+		d.finish(ctx, d.stopped(ctx))
 		return
 	}
 	inv := loop.Invocation{
@@ -273,7 +298,7 @@ func (d *dispatched) perform(ctx context.Context) {
 			result.Text += " while it ran; it may have happened in part\n" + text
 		}
 	}
-	d.finish(&result)
+	d.finish(ctx, &result)
 }
 
 func running(s *loop.State, id string) bool {
@@ -317,8 +342,13 @@ func (d *dispatched) output(tail string) {
 	d.run.passing(e)
 }
 
-// finish posts the result of the call.
-func (d *dispatched) finish(result *loop.ToolResult) {
+// finish posts the result of the call, behind those of the calls before it.
+func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult) {
+	took := time.Since(d.started)
+	select {
+	case <-d.before:
+	case <-ctx.Done():
+	}
 	d.mu.Lock()
 	d.over = true
 	edits := d.edits
@@ -333,7 +363,7 @@ func (d *dispatched) finish(result *loop.ToolResult) {
 	}
 	final.Text = d.state.Clean(final.Text)
 	final.Notes = append(d.notes(), final.Notes...)
-	p := posted{event: loop.Event{Kind: loop.Finished, CallID: d.call.ID, Result: &final, DurationMs: time.Since(d.started).Milliseconds()}}
+	p := posted{event: loop.Event{Kind: loop.Finished, CallID: d.call.ID, Result: &final, DurationMs: took.Milliseconds()}}
 	for _, e := range edits {
 		p.done = append(p.done, d.record(e))
 		p.event.Changes = append(p.event.Changes, loop.FileChange{Path: e.Path, Diff: tool.Diff(d.run.svc.shortPath(e.Path), e.Before, e.After)})

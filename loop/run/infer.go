@@ -236,7 +236,7 @@ func (g *gear) check(c *loop.ToolCall) loop.CheckedCall {
 	}
 	args, err := tool.ValidateArguments(t.Spec(), c.Arguments)
 	if err != nil {
-		checked.Invalid = fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err)
+		checked.Invalid = err.Error()
 		return checked
 	}
 	if !sameJSON(args, c.Arguments) {

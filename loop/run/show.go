@@ -41,7 +41,12 @@ func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Comma
 	for _, c := range commands {
 		switch c.Kind {
 		case loop.Tell:
-			r.addTold(add, next, e, c)
+			r.addTold(func(t report.EventType, set func(*report.Event)) {
+				add(t, func(v *report.Event) {
+					v.Stage, v.Turn = c.Stage, c.Turn
+					set(v)
+				})
+			}, next, e, c)
 		case loop.Withdraw:
 			add(report.ApprovalWithdrawn, func(v *report.Event) { v.ID, v.CallID, v.By = c.ApprovalID, c.CallID, "cancel" })
 		}
@@ -66,15 +71,15 @@ func (r *activeRun) addTold(add adder, next *loop.State, e *loop.Event, c loop.C
 	switch c.What {
 	case loop.TellRunStarted:
 		add(report.RunStarted, func(v *report.Event) {
-			v.Stage, v.Prompt, v.Agent, v.Model, v.Mode = "", next.Task, next.Course.Agent, next.Course.Model, next.Course.Mode
+			v.Prompt, v.Agent, v.Model, v.Mode = next.Task, next.Course.Agent, next.Course.Model, next.Course.Mode
 			if r.gear != nil {
 				v.Sandbox = r.gear.sandbox
 			}
 		})
 	case loop.TellStageEntered:
-		add(report.StageEntered, func(v *report.Event) { v.Stage, v.Index = c.Stage, &c.Index })
+		add(report.StageEntered, func(v *report.Event) { v.Index = &c.Index })
 	case loop.TellStageLeft:
-		add(report.StageLeft, func(v *report.Event) { v.Stage, v.Outcome = c.Stage, c.Outcome })
+		add(report.StageLeft, func(v *report.Event) { v.Outcome = c.Outcome })
 	case loop.TellMessage:
 		add(report.Message, func(v *report.Event) { v.Text = c.Text })
 	case loop.TellUsage:
