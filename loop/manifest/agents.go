@@ -88,8 +88,15 @@ func (c *Config) Blocking(agent string, findings []check.Finding) []check.Findin
 }
 
 // Concerns says whether a finding concerns an agent. What stands in no
-// agent's own lines concerns all of them.
+// agent's own lines concerns all of them, but for a rehearsal's script, which
+// concerns those who would play it.
 func (c *Config) Concerns(agent string, f check.Finding) bool {
+	for name, m := range c.Models {
+		if m.Script != "" && m.Script == f.Path {
+			a, _ := c.Agent(agent)
+			return a.Model == name || slices.Contains(c.Models[a.Model].Fallback, name)
+		}
+	}
 	for _, o := range c.owned {
 		if o.path == f.Path && o.span.Start <= f.Span.Start && f.Span.Start < o.span.End {
 			return o.agent == agent

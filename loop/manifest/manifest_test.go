@@ -275,6 +275,22 @@ next = "nowhere"
 	}
 }
 
+func TestABrokenRehearsalBlocksThoseWhoPlayIt(t *testing.T) {
+	s := workspace(t, strings.Replace(everything, "turns: []", "turns: [{txt: a}]", 1))
+	cfg, found := load(t, s)
+	if len(found) == 0 || !strings.HasSuffix(found[len(found)-1].Path, "fix.yaml") {
+		t.Fatalf("findings = %v, want one in the script", found)
+	}
+	if got := cfg.Blocking("", found); len(got) != 0 {
+		t.Errorf("the agent that plays another model is blocked by %v", got)
+	}
+	s.Flags = map[string]any{"agent.model": "rehearsal"}
+	cfg, found = load(t, s)
+	if got := cfg.Blocking("", found); len(got) != 1 || got[0].Code != "unknown-key" {
+		t.Errorf("Blocking = %v, want the script's mistake", got)
+	}
+}
+
 func TestOpenDocumentsComeFirst(t *testing.T) {
 	s := workspace(t, everything)
 	script := filepath.Join(s.Root, ".agent-ls", "hooks", "guard.risor")
