@@ -70,4 +70,6 @@ var absent = []Absent{
 	{"fmt", "hooks have no module fmt; use print and sprintf"},
 	{"printf", "use print(sprintf(...))"},
 	{"errorf", "use error(message, ...), which throws"},
+	{"time.sleep", "the clock of a hook stands still"},
+	{"filepath.abs", noFiles}, {"filepath.walk_dir", noFiles},
 }

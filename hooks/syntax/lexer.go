@@ -211,7 +211,8 @@ func (l *lexer) word() token {
 	text := l.src[start:l.pos]
 	if r := l.peek(); r > unicode.MaxASCII {
 		// Risor wants something of ASCII after a name.
-		l.fail(l.pos, l.pos+utf8.RuneLen(r), "%s cannot follow a name", describeRune(r))
+		_, size := utf8.DecodeRuneInString(l.src[l.pos:])
+		l.fail(l.pos, l.pos+size, "%s cannot follow a name", describeRune(r))
 	}
 	if keywords[text] && !(text == "as" && l.dot) {
 		return token{kind: keyword, text: text}

@@ -1,0 +1,565 @@
+package check
+
+import (
+	"agent-ls/hooks/contract"
+	"agent-ls/hooks/syntax"
+)
+
+// checker follows the values of variables along the paths of each function.
+// What it knows at a place holds on every path there; where paths meet it
+// keeps what may be. It says nothing about what it does not know.
+type checker struct {
+	*names
+	tree *syntax.Tree
+	r    *report
+	// vals is what each symbol holds here, by its id; trail undoes changes.
+	vals  []value
+	trail []change
+	// declared is what a symbol got at its definition, for closures.
+	declared []value
+	// recorders note what loops around here assign.
+	recorders []map[int]value
+	frame     *frame
+	dead      bool // no path leads here
+	silent    int  // in a trial run of a loop: nothing is reported
+	trying    int  // in a function that try calls: what throws is caught
+	loops     int  // around here
+	guarded   map[string]int
+	later     []func() // checks that need to know what happens to literals
+	// opaque is set when a ctx or part of it gets names that are not known.
+	opaque  bool
+	fields  []*pendingField
+	results map[*syntax.Func]value
+	// tailOf is the statement at the end of the function that is walked.
+	tailOf *Span
+	record *recording
+	steps  int
+}
+
+type change struct {
+	id  int
+	old value
+}
+
+// frame is the function that is being walked.
+type frame struct {
+	fn     *syntax.Func
+	hook   *hookFunction // when an event fires it
+	result value
+	// ends are the places where a path ends without a return.
+	ends []Span
+	// broken says that something in it does not parse.
+	broken bool
+}
+
+// recording keeps what questions need: the values of names and of what stands
+// before dots.
+type recording struct {
+	idents map[*syntax.Ident]value
+	attrs  map[*syntax.Attr]value // of what is before the dot
+	calls  map[*syntax.Call]value // of what is called
+}
+
+func newChecker(t *syntax.Tree, n *names, r *report) *checker {
+	return &checker{
+		names: n, tree: t, r: r,
+		vals: make([]value, len(n.symbols)), declared: make([]value, len(n.symbols)),
+		guarded: map[string]int{}, results: map[*syntax.Func]value{},
+		record: &recording{map[*syntax.Ident]value{}, map[*syntax.Attr]value{}, map[*syntax.Call]value{}},
+		frame:  &frame{},
+	}
+}
+
+func (c *checker) program() {
+	hooks := map[*syntax.Func]*hookFunction{}
+	for _, h := range hookFunctions(c.tree) {
+		hooks[h.fn] = &h
+	}
+	c.frame = &frame{broken: len(c.tree.Errors) > 0}
+	for _, s := range c.tree.Statements {
+		if name, fn := topFunction(s); fn != nil && hooks[fn] != nil {
+			c.hook(hooks[fn])
+			if sym := c.refs[name]; sym != nil {
+				c.set(sym, value{kinds: contract.FunctionValue, fn: fn})
+			}
+			continue
+		}
+		c.statement(s)
+	}
+	for _, check := range c.later {
+		check()
+	}
+	for _, f := range c.fields {
+		f.report(c)
+	}
+}
+
+// hook walks a function that an event fires.
+func (c *checker) hook(h *hookFunction) {
+	if n := len(h.fn.Params); n != 1 && !c.tree.ErrorIn(syntax.Span{Start: h.name.Start, End: max(h.fn.Parens.End, h.name.End)}) {
+		f := c.r.add(CodeArity, span(h.name), "%s takes one parameter, ctx; it has %s", h.name.Name, countOf(n))
+		if n == 0 {
+			f.fix("Add the parameter ctx", Edit{Span{h.fn.Parens.Start + 1, h.fn.Parens.End - 1}, "ctx"})
+		}
+	}
+	args := make([]value, len(h.fn.Params))
+	for i := range args {
+		args[i] = unknown
+	}
+	if len(args) > 0 {
+		args[0] = value{kinds: contract.MapValue, shape: ctxTypes[h.event], inCtx: true}
+	}
+	c.call(h.fn, args, h)
+}
+
+func countOf(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return itoa(n)
+}
+
+// call walks the body of a function with what its parameters hold, and gives
+// what it returns.
+func (c *checker) call(f *syntax.Func, args []value, h *hookFunction) value {
+	outer, dead, loops := c.frame, c.dead, c.loops
+	c.frame, c.dead = &frame{fn: f, hook: h, broken: c.tree.ErrorIn(f.Span)}, false
+	for i, p := range f.Params {
+		v := unknown
+		if i < len(args) {
+			v = args[i]
+		}
+		if p.Default != nil && i >= len(args) {
+			v = unknown
+		}
+		if sym := c.refs[p.Name]; sym != nil {
+			c.set(sym, v)
+			c.declared[sym.id] = v
+			c.record.idents[p.Name] = v
+		}
+	}
+	mark := len(c.trail)
+	if f.Body != nil {
+		c.body(f.Body)
+	}
+	if !c.dead {
+		c.frame.result = join(c.frame.result, kind(contract.NilValue))
+	}
+	result := c.frame.result
+	if h != nil {
+		c.noDecision(h)
+	}
+	c.undo(mark) // what it does to variables of others is no path of theirs
+	c.frame, c.dead, c.loops = outer, dead, loops
+	if result.kinds == 0 { // it never returns
+		result = unknown
+	}
+	return result
+}
+
+// set gives a variable a value here.
+func (c *checker) set(sym *symbol, v value) {
+	if sym.mutated {
+		opened(v)
+		if v.only(contract.ListValue) { // something else may be put into it
+			v.shape, v.elem = nil, nil
+		}
+	}
+	c.trail = append(c.trail, change{sym.id, c.vals[sym.id]})
+	c.vals[sym.id] = v
+	for _, r := range c.recorders {
+		r[sym.id] = join(r[sym.id], v)
+	}
+}
+
+func (c *checker) undo(mark int) {
+	for i := len(c.trail) - 1; i >= mark; i-- {
+		c.vals[c.trail[i].id] = c.trail[i].old
+	}
+	c.trail = c.trail[:mark]
+}
+
+// branch runs one of several ways and takes its changes back; it gives what
+// they came to.
+func (c *checker) branch(run func()) (changed map[int]value, dead bool) {
+	mark := len(c.trail)
+	before := c.dead
+	run()
+	dead = c.dead
+	changed = map[int]value{}
+	for _, t := range c.trail[mark:] {
+		changed[t.id] = c.vals[t.id]
+	}
+	c.undo(mark)
+	c.dead = before
+	return changed, dead
+}
+
+// merge goes on where the ways meet.
+func (c *checker) merge(ways []map[int]value, dead []bool) {
+	ids := map[int]bool{}
+	alive := 0
+	for i, w := range ways {
+		if dead[i] {
+			continue
+		}
+		alive++
+		for id := range w {
+			ids[id] = true
+		}
+	}
+	if alive == 0 {
+		c.dead = true
+		return
+	}
+	for id := range ids {
+		v := value{}
+		for i, w := range ways {
+			if dead[i] {
+				continue
+			}
+			if got, ok := w[id]; ok {
+				v = join(v, got)
+			} else {
+				v = join(v, c.vals[id])
+			}
+		}
+		c.trail = append(c.trail, change{id, c.vals[id]})
+		c.vals[id] = v
+	}
+}
+
+// read gives what a variable holds here. Of another function's variable that
+// is known only if it never changes after its definition.
+func (c *checker) read(sym *symbol) value {
+	switch {
+	case sym.owner != c.frame.fn && sym.writes == 1:
+		return c.declared[sym.id]
+	case sym.owner != c.frame.fn, sym.captured:
+		return unknown
+	}
+	if v := c.vals[sym.id]; v.kinds != 0 {
+		return v
+	}
+	return unknown
+}
+
+func (c *checker) block(b *syntax.Block) {
+	if b != nil {
+		c.statements(b.Statements)
+	}
+}
+
+func (c *checker) statements(list []syntax.Stmt) {
+	for i, s := range list {
+		if c.dead {
+			c.unreachable(list[i:])
+			return
+		}
+		c.statement(s)
+	}
+}
+
+// unreachable reports the rest of a block, which is not looked into.
+func (c *checker) unreachable(rest []syntax.Stmt) {
+	if c.silent > 0 || c.frame.broken || len(rest) == 0 {
+		return
+	}
+	at := Span{span(rest[0]).Start, span(rest[len(rest)-1]).End}
+	c.r.add(CodeUnreachable, at, "this never runs").fix("Remove what never runs", Edit{at, ""})
+}
+
+func (c *checker) statement(s syntax.Stmt) {
+	c.steps++
+	switch s := s.(type) {
+	case *syntax.ExprStmt:
+		c.expr(s.X)
+		if call, ok := syntax.Unparen(s.X).(*syntax.Call); ok && c.throws(call) {
+			c.dead = true
+		}
+	case *syntax.Declare:
+		c.declare(s)
+	case *syntax.Assign:
+		c.assign(s)
+	case *syntax.Postfix:
+		if sym := c.refs[s.Name]; sym != nil {
+			c.set(sym, value{kinds: c.read(sym).kinds})
+		}
+	case *syntax.Return:
+		c.returns(s)
+	case *syntax.Control:
+		c.dead = true
+	case *syntax.For:
+		c.loop(s)
+	case *syntax.Import:
+		c.importModule(s)
+	case *syntax.Imports:
+		for _, i := range s.Names {
+			c.importModule(i)
+		}
+	case *syntax.Go:
+		if call, ok := s.Call.(*syntax.Call); ok {
+			c.partial(call)
+		}
+	case *syntax.Send:
+		c.expr(s.Channel)
+		c.expr(s.Value)
+	}
+}
+
+func (c *checker) importModule(i *syntax.Import) {
+	if sym := c.refs[i.Name]; sym != nil {
+		v := unknown
+		if m := contract.Library().Module(i.Path); m != nil && i.From == "" {
+			v = value{kinds: contract.ModuleValue, mod: m}
+		}
+		c.set(sym, v)
+		c.declared[sym.id] = v
+	}
+}
+
+// throws says that a call always does.
+func (c *checker) throws(call *syntax.Call) bool {
+	id, ok := call.Fun.(*syntax.Ident)
+	return ok && id.Name == "error" && c.refs[id] == nil
+}
+
+func (c *checker) declare(s *syntax.Declare) {
+	tried := 0
+	for _, i := range s.Names {
+		if sym := c.refs[i]; sym != nil && sym.tried {
+			tried = 1
+		}
+	}
+	c.trying += tried
+	v := c.expr(s.Value)
+	c.trying -= tried
+	for _, i := range s.Names {
+		each := v
+		if len(s.Names) > 1 {
+			each = unknown
+			if v.only(contract.ListValue) {
+				each = v.item()
+			}
+		}
+		if sym := c.refs[i]; sym != nil {
+			c.set(sym, each)
+			c.declared[sym.id] = each
+			c.record.idents[i] = each
+		}
+	}
+}
+
+func (c *checker) assign(s *syntax.Assign) {
+	v := c.expr(s.Value)
+	for _, target := range s.Targets {
+		switch t := target.(type) {
+		case *syntax.Ident:
+			sym := c.refs[t]
+			if sym == nil {
+				continue
+			}
+			if sym.kind == parameter && c.isCtx(sym) {
+				c.mutation(span(t), t.Name)
+			}
+			switch {
+			case s.Op != "=":
+				c.set(sym, value{kinds: c.read(sym).kinds | v.kinds})
+			case len(s.Targets) > 1:
+				c.set(sym, unknown)
+			default:
+				c.set(sym, v)
+			}
+		case *syntax.Attr:
+			x := c.expr(t.X)
+			opened(x)
+			if x.inCtx && !c.usedLater(t.X) {
+				c.mutation(span(t.Name), t.Name.Name)
+			}
+		case *syntax.Index:
+			x := c.expr(t.X)
+			key := c.expr(t.I)
+			opened(x)
+			if x.inCtx && x.only(contract.MapValue) && !key.isText {
+				c.opaque = true
+			}
+			if x.inCtx && !c.usedLater(t.X) {
+				c.mutation(span(t.I), c.tree.Text[t.I.Pos().Start:t.I.Pos().End])
+			}
+		}
+	}
+}
+
+// isCtx says whether the symbol is the parameter of the hook function.
+func (c *checker) isCtx(sym *symbol) bool {
+	return c.frame.hook != nil && len(c.frame.hook.fn.Params) > 0 && c.refs[c.frame.hook.fn.Params[0].Name] == sym
+}
+
+// usedLater says that what is changed is a part of ctx under a name of its
+// own that the script hands on, as `keep.append(call)` does: then the change
+// counts after all.
+func (c *checker) usedLater(target syntax.Expr) bool {
+	sym := c.root(target)
+	return sym != nil && !c.isCtx(sym) && sym.handedOn
+}
+
+func (c *checker) mutation(at Span, what string) {
+	if c.silent == 0 && !c.dead {
+		c.r.add(CodeContextMutation, at, "%s is set in a copy, which changes nothing: return a decision instead", what)
+	}
+}
+
+func (c *checker) loop(s *syntax.For) {
+	var over value
+	if s.Range != nil {
+		over = c.expr(s.Range)
+	}
+	if s.Init != nil {
+		c.statement(s.Init)
+	}
+	once := func() {
+		c.loopVars(s, over)
+		if s.Cond != nil {
+			c.expr(s.Cond)
+		}
+		c.block(s.Body)
+		if s.Post != nil {
+			c.dead = false
+			c.statement(s.Post)
+		}
+		c.dead = false
+	}
+	c.loops++
+	c.settle(s, once)
+	c.branch(once)
+	c.loops--
+	c.loopVars(s, over)
+	if endless(s) {
+		exits := c.leaves(s.Body)
+		c.dead = !exits.breaks
+		if !exits.breaks && !exits.returns && c.silent == 0 && !c.frame.broken {
+			c.r.add(CodeEndlessLoop, Span(s.Keyword), "this loop has no condition, break or return: it never ends")
+		}
+	}
+}
+
+// settle makes what variables hold at the head of a loop true for every round.
+func (c *checker) settle(s *syntax.For, once func()) {
+	writes := c.loopWrites[s]
+	if len(writes) == 0 {
+		return
+	}
+	forget := func() {
+		for _, sym := range writes {
+			c.set(sym, unknown)
+		}
+	}
+	if c.loops > 2 {
+		forget()
+		return
+	}
+	for round := range 2 {
+		seen := map[int]value{}
+		c.recorders = append(c.recorders, seen)
+		c.silent++
+		c.branch(once)
+		c.silent--
+		c.recorders = c.recorders[:len(c.recorders)-1]
+		stable := true
+		for id, v := range seen {
+			j := join(c.vals[id], v)
+			if same(j, c.vals[id]) {
+				continue
+			}
+			stable = false
+			c.trail = append(c.trail, change{id, c.vals[id]})
+			c.vals[id] = j
+			for _, r := range c.recorders {
+				r[id] = join(r[id], j)
+			}
+		}
+		if stable {
+			return
+		}
+		if round == 1 {
+			forget()
+		}
+	}
+}
+
+// loopVars gives the variables of a range loop what they hold.
+func (c *checker) loopVars(s *syntax.For, over value) {
+	if len(s.Vars) == 0 {
+		return
+	}
+	key, item := rangeOf(over)
+	for i, id := range s.Vars {
+		v := key
+		if i == 1 {
+			v = item
+		}
+		if sym := c.refs[id]; sym != nil {
+			c.set(sym, v)
+			c.declared[sym.id] = v
+			c.record.idents[id] = v
+		}
+	}
+}
+
+// rangeOf gives what the variables of a loop over a value hold.
+func rangeOf(over value) (key, item value) {
+	switch {
+	case over.only(contract.ListValue):
+		return kind(contract.IntValue), over.item()
+	case over.only(contract.MapValue):
+		item = unknown
+		if over.shape != nil && over.shape.Kind == contract.Map {
+			item = typed(over.shape.Elem, over.inCtx)
+		}
+		return kind(contract.StringValue), item
+	case over.only(contract.StringValue):
+		return kind(contract.IntValue), kind(contract.StringValue)
+	}
+	return unknown, unknown
+}
+
+func endless(s *syntax.For) bool {
+	if s.Range != nil {
+		return false
+	}
+	b, ok := s.Cond.(*syntax.Bool)
+	return s.Cond == nil || ok && b.Value
+}
+
+type exits struct{ breaks, returns bool }
+
+// leaves looks for what ends a loop from within.
+func (c *checker) leaves(n syntax.Node) (e exits) {
+	depth := 0
+	var visit func(n syntax.Node) bool
+	visit = func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Func:
+			return false
+		case *syntax.For:
+			depth++
+			for _, child := range syntax.Children(n) {
+				syntax.Inspect(child, visit)
+			}
+			depth--
+			return false
+		case *syntax.Control:
+			e.breaks = e.breaks || n.Word == "break" && depth == 0
+		case *syntax.Return:
+			e.returns = true
+		case *syntax.Call:
+			e.returns = e.returns || c.throws(n)
+			if id, ok := n.Fun.(*syntax.Ident); ok && id.Name == "assert" {
+				e.returns = true
+			}
+		}
+		return true
+	}
+	syntax.Inspect(n, visit)
+	return e
+}
