@@ -31,12 +31,16 @@ type Location struct {
 // Declaration is one hook as the manifest declares it, with the script's text
 // as it was when the run started.
 type Declaration struct {
-	ID       string // stable within a workspace: "stages.plan.hooks.on_tool_call"
-	Event    string // the contract's event name
-	Stage    string // "" for every stage
-	Path     string // absolute
-	Text     []byte
+	ID       string   // stable within a workspace: "stages.plan.hooks.on_tool_call"
+	Event    string   // the contract's event name
+	Stage    string   // "" for every stage
+	Path     string   // absolute
+	Text     []byte   // nil: Load reads it
 	Declared Location // the manifest line that names it
+	// Siblings are the texts of the scripts beside it that it imports, by
+	// path; nil: Load reads them. Set.Declarations fills them in, so that a
+	// resumed run has what it had at its start.
+	Siblings map[string][]byte
 }
 
 // Limits bound one firing. Zero means the default of the hook contract.
@@ -67,11 +71,14 @@ type Firing struct {
 
 // Outcome is what the hooks of one firing came to, folded in declared order.
 type Outcome struct {
-	Action    contract.Action // Allow when nothing was decided
-	Value     any             // Modify, Substitute: what the last one left
-	IsError   bool            // Substitute
-	Reason    string
-	Calls     []string // Deny on a batch: the ids; empty means all of it
+	Action  contract.Action // Allow when nothing was decided
+	Value   any             // Modify, Substitute: what the last one left
+	IsError bool            // Substitute
+	Reason  string
+	// Calls are the ids of a batch that are denied, for Reason. With Deny,
+	// none means all of it. With Modify, others were changed: Value is the
+	// batch without those that are denied.
+	Calls     []string
 	Decisions []Decision
 	States    map[string]map[string]any // changed ones only
 	// Failure is set when a gate or transform hook is broken: Action is

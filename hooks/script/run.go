@@ -70,7 +70,7 @@ func (r *Runtime) run(f wire.Fire) (object.Object, error) {
 		return nil, fmt.Errorf("ctx: %w", err)
 	}
 	r.reporter.reset(p, f.Operations, f.CallDepth)
-	machine := vm.New(p.main, vm.WithGlobals(r.known), vm.WithImporter(&importer{siblings: p.siblings}))
+	machine := vm.New(p.main, vm.WithGlobals(p.globals), vm.WithImporter(&importer{siblings: p.siblings}))
 	// Never a context that can end: a late end would halt the next run.
 	ctx := context.Background()
 	if err := machine.Run(ctx); err != nil {

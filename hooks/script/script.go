@@ -29,7 +29,6 @@ type Runtime struct {
 	reporter *reporter
 	shelter  *tryShelter
 	known    map[string]any // globals by name
-	names    []string
 	programs map[uint32]*program
 
 	// of the firing that runs
@@ -44,13 +43,13 @@ type program struct {
 	main     *compiler.Code
 	siblings map[string]*compiler.Code
 	marks    []valueMark
+	globals  map[string]any // those that its files can mean: fewer cost less
 }
 
 // New makes a runtime that says in page where it is.
 func New(page *wire.Page) *Runtime {
 	r := &Runtime{page: page, reporter: &reporter{page: page}, shelter: &tryShelter{}, programs: map[uint32]*program{}}
 	r.known = r.globals()
-	r.names = wire.SortedKeys(r.known)
 	return r
 }
 
@@ -60,9 +59,12 @@ func New(page *wire.Page) *Runtime {
 func (r *Runtime) Load(l wire.Load) (ready wire.Ready, bad *wire.Bad) {
 	r.page.Begin(l.ID, 0)
 	places := newPlaces()
-	p := &program{siblings: map[string]*compiler.Code{}}
+	p := &program{siblings: map[string]*compiler.Code{}, globals: map[string]any{}}
+	for _, name := range []string{reporterName, orderedName, shelterName, attemptName} {
+		p.globals[name] = r.known[name]
+	}
 	for i, f := range l.Files {
-		code, functions, bad := r.compile(i, f, places)
+		code, functions, bad := r.compile(i, f, places, p.globals)
 		if bad != nil {
 			return wire.Ready{}, bad
 		}
@@ -85,7 +87,7 @@ func (r *Runtime) Load(l wire.Load) (ready wire.Ready, bad *wire.Bad) {
 	return ready, nil
 }
 
-func (r *Runtime) compile(index int, f wire.File, places *places) (code *compiler.Code, functions []wire.Function, bad *wire.Bad) {
+func (r *Runtime) compile(index int, f wire.File, places *places, globals map[string]any) (code *compiler.Code, functions []wire.Function, bad *wire.Bad) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			bad = &wire.Bad{Message: "the script engine cannot compile this: " + plainPanic(fmt.Sprint(thrown)), File: index}
@@ -101,11 +103,16 @@ func (r *Runtime) compile(index int, f wire.File, places *places) (code *compile
 		return nil, nil, located(err, index)
 	}
 	functions = topLevelFunctions(tree)
-	woven, err := weave(tree, index, []rune(text), places)
+	woven, used, err := weave(tree, index, []rune(text), places)
 	if err != nil {
 		return nil, nil, located(err, index)
 	}
-	code, err = compiler.Compile(woven, compiler.WithGlobalNames(r.names), compiler.WithFilename(f.Path))
+	for name := range used {
+		if o, ok := r.known[name]; ok {
+			globals[name] = o
+		}
+	}
+	code, err = compiler.Compile(woven, compiler.WithGlobalNames(wire.SortedKeys(globals)), compiler.WithFilename(f.Path))
 	if err != nil {
 		return nil, nil, located(err, index)
 	}

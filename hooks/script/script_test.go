@@ -100,12 +100,13 @@ func TestErrorPositions(t *testing.T) {
 		{"callback", "func f(c) {\n  return [1, 2].map(func(x) {\n    return x.y\n  })\n}", "attribute \"y\"", "h:3:14 func"},
 		{"sorted", "func f(c) {\n  return sorted([2, 1], func(a, b) { return a.y })\n}", "attribute \"y\"", "h:2:47 func"},
 		{"slice", "func f(c) {\n  return c[1:{}]\n}", "", "h:2:11 f"},
+		{"comment", "func f(c) {\n  /* é */ x := /* a\n b */ nil.y\n}", "attribute \"y\"", "h:3:11 f"},
 		{"in", "func f(c) {\n  return 1 in 5\n}", "not a container", "h:2:12 f"},
 		{"pipe", "func f(c) {\n  return 1 | strings.to_lower\n}", "", "h:2:14 f"},
 		{"crlf", "func f(c) {\r\n  return nil.x\r\n}", "attribute \"x\"", "h:2:14 f"},
 		{"lone cr", "func f(c) {\r  // é😀\r  return \"é😀\" + nil.x\r}", "attribute \"x\"", "h:3:21 f"},
 		{"byte order mark", "\ufefffunc f(c) { return nil.x }", "attribute \"x\"", "h:1:24 f"},
-		{"switch", "func f(c) {\n  switch 1 {\n  case 1:\n    nil.x\n  default:\n  }\n}", "attribute \"x\"", "h:4:9 f"},
+		{"switch", "func f(c) {\n  switch 1 {\n  case 1:\n    nil.x\n  default:\n    nil\n  }\n}", "attribute \"x\"", "h:4:9 f"},
 		{"after try", "func f(c) {\n  x := 1 + try(func() { nil.y }, 2)\n  return x.z\n}", "attribute \"z\"", "h:3:12 f"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -168,7 +169,7 @@ func TestValues(t *testing.T) {
 		{"return shell.commands(\"A=1\")", []any{}},
 		{"return filepath.base(\"a/b\")", "b"},
 		{"strings := 5\nreturn strings", int64(5)},
-		{"switch 5 { case 1: 2\ndefault: }", nil},
+		{"switch 5 {\ncase 1: 2\ndefault: nil\n}", nil},
 		{"defer print(\"late\")\nreturn 1", int64(1)},
 		{"return [1, 2] | len", int64(2)},
 		{"x := 5\nx++\nreturn x", int64(6)},

@@ -30,6 +30,7 @@ type weaver struct {
 	source   []rune
 	function string
 	template *token.Position // the string whose holes are being woven
+	used     map[string]bool // names that the file may mean a global by
 	err      error
 }
 
@@ -42,14 +43,14 @@ type refusal struct {
 func (r *refusal) Error() string { return r.msg }
 
 // weave rewrites one file. The tree must come from the parser: what it shares
-// with the result is not used again.
-func weave(p *ast.Program, file int, source []rune, into *places) (*ast.Program, error) {
-	w := &weaver{places: into, file: file, source: source, function: topLevel}
+// with the result is not used again. used are the names that may be globals.
+func weave(p *ast.Program, file int, source []rune, into *places) (tree *ast.Program, used map[string]bool, err error) {
+	w := &weaver{places: into, file: file, source: source, function: topLevel, used: map[string]bool{}}
 	body := w.statements(p.Statements())
 	if file == 0 {
 		body = append([]ast.Node{shelter()}, body...)
 	}
-	return ast.NewProgram(body), w.err
+	return ast.NewProgram(body), w.used, w.err
 }
 
 // shelter is the frame that try runs in: a call that fails leaves an operand
@@ -83,6 +84,7 @@ func (w *weaver) refuse(at token.Position, msg string) {
 
 // report is \0at[id].
 func (w *weaver) report(kind place, at token.Position) ast.Expression {
+	at = behindComments(at, w.source)
 	if w.template != nil {
 		at = *w.template // positions in a hole count from the hole
 	}
@@ -153,7 +155,15 @@ func (w *weaver) statement(n ast.Node) ast.Node {
 	case *ast.Go, *ast.Send:
 		w.refuse(at, "hooks have no concurrency")
 		return n
-	case *ast.Control, *ast.Import, *ast.FromImport, *ast.Postfix:
+	case *ast.Import:
+		w.used[n.Path().Value()] = true
+		return n
+	case *ast.FromImport:
+		for _, p := range n.Parents() {
+			w.used[p.Literal()] = true
+		}
+		return n
+	case *ast.Control, *ast.Postfix:
 		return n
 	case ast.Expression:
 		return w.expr(n)
@@ -292,4 +302,26 @@ func (w *weaver) body(b *ast.Block, at token.Position) *ast.Block {
 	}
 	out = append(out, ast.NewReturn(mark(at), w.around(leaving, at, none(at))))
 	return ast.NewBlock(b.Token(), out)
+}
+
+// behindComments is where a token really begins: the lexer has those after a
+// block comment begin with the comment.
+func behindComments(at token.Position, source []rune) token.Position {
+	i := at.Char
+	for i+1 < len(source) && source[i] == '/' && source[i+1] == '*' {
+		for i += 2; i+1 < len(source) && !(source[i] == '*' && source[i+1] == '/'); i++ {
+		}
+		for i += 2; i < len(source) && (blank(source[i]) || source[i] == '\r' || source[i] == '\n'); i++ {
+		}
+	}
+	if i >= len(source) {
+		return at
+	}
+	for ; at.Char < i; at.Char++ {
+		at.Column++
+		if source[at.Char] == '\n' {
+			at.Line, at.Column = at.Line+1, 0
+		}
+	}
+	return at
 }

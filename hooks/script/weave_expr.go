@@ -17,7 +17,10 @@ func (w *weaver) expr(e ast.Expression) ast.Expression {
 	}
 	at := e.Token().StartPosition
 	switch n := e.(type) {
-	case *ast.Ident, *ast.Int, *ast.Float, *ast.Nil, *ast.Bool:
+	case *ast.Ident:
+		w.used[n.Literal()] = true
+		return n
+	case *ast.Int, *ast.Float, *ast.Nil, *ast.Bool:
 		return n
 	case *ast.String:
 		return w.text(n)
@@ -161,7 +164,7 @@ func (w *weaver) text(n *ast.String) ast.Expression {
 		return n
 	}
 	if w.template == nil {
-		at := n.Token().StartPosition
+		at := behindComments(n.Token().StartPosition, w.source)
 		w.template = &at
 		defer func() { w.template = nil }()
 	}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package hooks_test
+
+import "testing"
+
+func killBusyChild(*testing.T) bool { return false }

@@ -1,0 +1,137 @@
+package hooks
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"time"
+
+	"agent-ls/hooks/contract"
+	"agent-ls/hooks/worker/pool"
+)
+
+// Fire asks the hooks of one moment in declared order, each with what the one
+// before left, and folds what they decide. It fails closed: when a hook of a
+// gate or transform event is broken, the outcome has a Failure and the caller
+// must not go on. Without hooks it allocates nothing.
+func (s *Set) Fire(ctx context.Context, f Firing) Outcome {
+	list := s.of(f.Stage, f.Event)
+	if len(list) == 0 {
+		return Outcome{Action: contract.Allow}
+	}
+	event := list[0].event
+	fields, err := event.Context(f.Fields, nil)
+	if err != nil {
+		// The host's own mistake: no hook could have judged this moment.
+		return Outcome{Action: contract.Failed, Failure: &Failure{
+			Kind: Infrastructure, At: list[0].start,
+			Message: fmt.Sprintf("%s: %v", at(list[0].start), err),
+		}}
+	}
+	fold := newFold(event, fields)
+	for _, h := range list {
+		d, v, failed := s.ask(ctx, h, f, fold.ctx)
+		if failed == nil && v.Action == contract.Modify {
+			d.Changes = fold.modify(v.Value)
+		}
+		fold.decisions = append(fold.decisions, d)
+		if failed != nil {
+			if event.Class == contract.Observe {
+				s.engine.log.Warn("hook failed", "event", f.Event, "hook", h.ID, "error", failed.Message)
+				continue
+			}
+			return fold.broken(failed)
+		}
+		fold.add(h, v)
+		if v.Action == contract.Cancel {
+			break // nothing beats it, and the run ends
+		}
+	}
+	return fold.outcome()
+}
+
+// ask fires one hook. The decision is its record, whatever came of it.
+func (s *Set) ask(ctx context.Context, h *hook, f Firing, fields map[string]any) (Decision, contract.Verdict, *Failure) {
+	given := maps.Clone(fields)
+	if state := f.States[h.ID]; state != nil {
+		given["state"] = state
+	}
+	d := Decision{
+		ID: newID(), At: f.At, Stage: f.Stage, Event: f.Event, Function: h.event.Function, HookID: h.ID, CallID: f.CallID,
+		Hook: Source{At: h.start, Digest: h.sources[0].digest},
+	}
+	d.RunID, _ = fields["run_id"].(string)
+	d.SessionID, _ = fields["session_id"].(string)
+	start := time.Now()
+	answer, failure := s.pool.Fire(ctx, h.script, &pool.Request{
+		Function: h.event.Function, Ctx: given, At: f.At, Time: s.limits.Time, Operations: s.limits.Operations,
+		CallDepth: s.limits.CallDepth, Context: s.limits.Context, Value: s.limits.Value, Printed: s.limits.Printed,
+	})
+	d.DurationUs = time.Since(start).Microseconds()
+	if failure != nil {
+		d.Operations, d.Printed = failure.Operations, failure.Printed
+		return d.failed(h.failure(failure)), contract.Verdict{}, d.Error
+	}
+	d.Operations, d.Printed = answer.Operations, answer.Printed
+	if answer.Cut {
+		d.Printed += "…\n"
+	}
+	if r := answer.Return; r.Line > 0 {
+		d.Hook.At = h.sources[r.File].locate(r.Line, r.Col)
+	}
+	v, err := h.event.Judge(answer.Value, given, contract.Caps{Bytes: s.limits.Value})
+	if err != nil {
+		return d.failed(malformedAt(d.Hook.At, err.Error())), v, d.Error
+	}
+	d.Action, d.Reason = v.Action.String(), v.Reason
+	return d, v, nil
+}
+
+// failed makes the record of a hook that is broken.
+func (d *Decision) failed(f *Failure) Decision {
+	d.Action, d.Error = contract.Failed.String(), f
+	if f.At != nil {
+		d.Hook.At = f.At
+	}
+	return *d
+}
+
+func malformedAt(loc *Location, msg string) *Failure {
+	return &Failure{Kind: Malformed, At: loc, Message: at(loc) + ": malformed: " + msg}
+}
+
+// failure says in the words of this package why a firing has no answer.
+func (h *hook) failure(f *pool.Failure) *Failure {
+	out := &Failure{At: h.start}
+	if len(f.Stack) > 0 {
+		p := f.Stack[0]
+		out.At = h.sources[p.File].locate(p.Line, p.Col)
+	}
+	for _, p := range f.Stack {
+		out.Stack = append(out.Stack, p.String())
+	}
+	switch f.Kind {
+	case pool.Limit:
+		out.Kind = LimitFailure
+	case pool.NotData:
+		return malformedAt(out.At, f.Message)
+	case pool.Infrastructure:
+		out.Kind = Infrastructure
+	default:
+		out.Kind = ScriptFailure
+	}
+	out.Message = at(out.At) + ": " + f.Message
+	return out
+}
+
+func at(l *Location) string {
+	return fmt.Sprintf("%s:%d:%d", l.Path, l.Start.Line, l.Start.Column)
+}
+
+func newID() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return "hd_" + hex.EncodeToString(b[:])
+}
