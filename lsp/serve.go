@@ -58,7 +58,9 @@ func serve(ctx context.Context, stream io.ReadWriteCloser, deps Deps) (initializ
 	conn := rpc.New(stream, rpc.Options{Log: deps.Log, Token: deps.Token})
 	err = conn.Serve(ctx, server.New(conn, server.Options{
 		Version: deps.Version, UserConfig: deps.UserConfig, OrgPolicy: deps.OrgPolicy, Environ: deps.Environ,
-		Log: deps.Log,
+		Log:           deps.Log,
+		Extend:        deps.extend(),
+		ReferencePage: referencePage(deps.CacheDir, deps.Log),
 	}))
 	return conn.Initialized(), err
 }

@@ -358,6 +358,7 @@ func (s *Session) Load(ctx context.Context, root string) *View {
 			folder = v.Folder
 		}
 	}
+	folder.Path = folder.Root // whoever runs in it works with real paths
 	s.mu.Lock()
 	view := s.newView(folder, snap)
 	s.mu.Unlock()

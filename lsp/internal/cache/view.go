@@ -252,11 +252,11 @@ func (v *View) read(path string) *Document {
 	return doc
 }
 
-// lastGoods keeps, for each root, the last configuration whose files parsed,
+// lastGoods keeps, for each spelling of a root, the last configuration whose files parsed,
 // with the uses that it makes of scripts.
 type lastGoods struct {
-	mu     sync.Mutex // guards byRoot
-	byRoot map[string]lastGood
+	mu     sync.Mutex // guards byPath
+	byPath map[string]lastGood
 }
 
 type lastGood struct {
@@ -264,7 +264,7 @@ type lastGood struct {
 	uses   map[string][]Use
 }
 
-func newLastGoods() *lastGoods { return &lastGoods{byRoot: map[string]lastGood{}} }
+func newLastGoods() *lastGoods { return &lastGoods{byPath: map[string]lastGood{}} }
 
 // keepLastGood puts the last good configuration in force when a settings file
 // does not parse, and remembers this one otherwise.
@@ -273,10 +273,10 @@ func (v *View) keepLastGood() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if v.complete() {
-		g.byRoot[v.Folder.Root] = lastGood{v.config, v.uses}
+		g.byPath[v.Folder.Path] = lastGood{v.config, v.uses}
 		return
 	}
-	if good, ok := g.byRoot[v.Folder.Root]; ok {
+	if good, ok := g.byPath[v.Folder.Path]; ok {
 		v.config, v.uses = good.config, good.uses
 	}
 }
