@@ -3,7 +3,7 @@ package lsp
 import (
 	"context"
 	"errors"
-	"sync"
+	"fmt"
 
 	"agent-ls/hooks"
 	"agent-ls/loop"
@@ -15,56 +15,47 @@ import (
 	"agent-ls/lsp/internal/server"
 )
 
-// agents makes the services of one connection. Nothing is started or read
-// before a request needs a folder's service.
-type agents struct {
-	deps   Deps
-	engine *hooks.Engine
-
-	mu   sync.Mutex
-	open int // services that use the engine
-}
-
-// extend is the extension that puts the agent on a connection.
-func (d Deps) extend() server.Extend {
-	a := &agents{deps: d, engine: hooks.NewEngine(hooks.Options{Log: d.Log})}
-	return bridge.New(bridge.Options{Open: a.service, StateDir: d.StateDir, Log: d.Log})
-}
-
-// service is the agent of one workspace folder.
-func (a *agents) service(_ context.Context, p bridge.OpenParams) (run.API, error) {
-	store, err := journal.Open(journal.Path(a.deps.StateDir, p.Root))
-	if err != nil {
-		return nil, err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.open++
-	service := run.New(run.Options{
-		Root: p.Root, StateDir: a.deps.StateDir, CacheDir: a.deps.CacheDir,
-		Manifest: p.Manifest, Journal: store, Hooks: a.engine,
-		OpenModel: func(m manifest.Model) (loop.Model, error) {
-			return model.Open(m, model.Options{Log: a.deps.Log})
-		},
-		Files: p.Files, Frontend: p.Frontend, Log: a.deps.Log,
-	})
-	return &openService{service, store, a}, nil
-}
-
-// openService closes with the service what it stands on.
-type openService struct {
+// service is what runs the agents of one folder, with what it stands on.
+type service struct {
 	*run.Service
-	store *journal.Journal
-	of    *agents
+	engine  *hooks.Engine
+	journal *journal.Journal
 }
 
-// Close implements run.API.
-func (s *openService) Close() error {
-	err := errors.Join(s.Service.Close(), s.store.Close())
-	s.of.mu.Lock()
-	defer s.of.mu.Unlock()
-	if s.of.open--; s.of.open == 0 {
-		s.of.engine.Close()
+// extend is the extension that puts the agent on a connection. Nothing is
+// started or read before a request needs a folder's service.
+func (d Deps) extend() server.Extend {
+	return bridge.New(bridge.Options{Open: d.openService, StateDir: d.StateDir, Log: d.Log})
+}
+
+// openService makes the service of a folder.
+func (d Deps) openService(_ context.Context, p bridge.OpenParams) (run.API, error) {
+	if d.StateDir == "" {
+		return nil, errors.New("the server has no state folder")
 	}
-	return err
+	store, err := journal.Open(journal.Path(d.StateDir, p.Root))
+	if err != nil {
+		return nil, fmt.Errorf("opening the journal of %s: %w", p.Root, err)
+	}
+	// Each folder has its own workers; what scripts import is read as the
+	// editor has it.
+	engine := hooks.NewEngine(hooks.Options{Log: d.Log, Executable: d.Executable, ReadFile: func(path string) ([]byte, error) {
+		file, err := p.Files.Read(context.Background(), path)
+		return file.Bytes, err
+	}})
+	return &service{engine: engine, journal: store, Service: run.New(run.Options{
+		Root: p.Root, StateDir: d.StateDir, CacheDir: d.CacheDir,
+		Manifest: p.Manifest, Journal: store, Hooks: engine,
+		OpenModel: func(m manifest.Model) (loop.Model, error) {
+			return model.Open(m, model.Options{Log: d.Log})
+		},
+		Files: p.Files, Frontend: p.Frontend, Log: d.Log,
+	})}, nil
+}
+
+// Close stops the runs where they are, then what they stood on.
+func (s *service) Close() error {
+	err := s.Service.Close()
+	s.engine.Close()
+	return errors.Join(err, s.journal.Close())
 }

@@ -26,7 +26,9 @@ type Deps struct {
 	Environ  []string
 	StateDir string // the state folder of agent-ls, created when needed
 	CacheDir string
-	Log      *slog.Logger
+	// Executable is started for script workers; "" means this program.
+	Executable string
+	Log        *slog.Logger
 	// Token is what `initializationOptions.token` must equal; "" asks for none.
 	Token string
 }
