@@ -75,8 +75,9 @@ type Item struct {
 	// Edit replaces what is there; it never leaves the line that the offset
 	// is on.
 	Edit text.Edit
-	// Snippet says that the text has the places of a snippet, `$1`.
-	Snippet bool
+	// Snippet is the edit's text with the places of a snippet, `$1`, for
+	// editors that know them; "" when there are none.
+	Snippet string
 }
 
 // Completion lists what can stand at an offset, the best first.

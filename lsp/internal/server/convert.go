@@ -82,7 +82,7 @@ func (c *converter) diagnostic(doc *cache.Document, f check.Finding) protocol.Di
 	}
 	if c.related {
 		for _, r := range f.Related {
-			if location, ok := c.location(r.Path, text.Span(r.Span)); ok {
+			if location, ok := c.location(doc, r.Path, text.Span(r.Span)); ok {
 				d.RelatedInformation = append(d.RelatedInformation,
 					protocol.DiagnosticRelatedInformation{Location: location, Message: visible(r.Message)})
 			}
@@ -112,9 +112,13 @@ func (c *converter) spanRange(doc *cache.Document, span text.Span) protocol.Rang
 	return protocolRange(doc.Source.SpanRange(c.snap.Encoding, span))
 }
 
-// location converts a span of any file.
-func (c *converter) location(path string, span text.Span) (protocol.Location, bool) {
-	doc := c.snap.File(path)
+// location converts a span of any file. self is the document that the answer
+// is about: one that is no file has no other way to name itself.
+func (c *converter) location(self *cache.Document, path string, span text.Span) (protocol.Location, bool) {
+	doc := self
+	if self == nil || path != self.Path {
+		doc = c.snap.File(path)
+	}
 	if doc == nil {
 		return protocol.Location{}, false
 	}

@@ -78,13 +78,13 @@ func (s *Server) definition(ctx context.Context, raw json.RawMessage) (any, erro
 	}
 	targets, origin := feature.Definition(ctx, snap, doc, offset)
 	if !s.linkSupport() {
-		return s.locations(snap, targets), nil
+		return s.locations(snap, doc, targets), nil
 	}
 	conv := s.converter(snap)
 	from := conv.spanRange(doc, origin)
 	links := protocol.DefinitionLinkSlice{}
 	for _, t := range targets {
-		if l, ok := conv.location(t.Path, t.Span); ok {
+		if l, ok := conv.location(doc, t.Path, t.Span); ok {
 			links = append(links, protocol.DefinitionLink{
 				OriginSelectionRange: &from, TargetURI: l.URI, TargetRange: l.Range, TargetSelectionRange: l.Range,
 			})
@@ -99,11 +99,11 @@ func (s *Server) linkSupport() bool {
 }
 
 // locations converts targets; files that are gone are left out.
-func (s *Server) locations(snap *cache.Snapshot, targets []feature.Target) protocol.LocationSlice {
+func (s *Server) locations(snap *cache.Snapshot, doc *cache.Document, targets []feature.Target) protocol.LocationSlice {
 	conv := s.converter(snap)
 	out := protocol.LocationSlice{}
 	for _, t := range targets {
-		if l, ok := conv.location(t.Path, t.Span); ok {
+		if l, ok := conv.location(doc, t.Path, t.Span); ok {
 			out = append(out, l)
 		}
 	}
@@ -123,7 +123,7 @@ func (s *Server) references(ctx context.Context, raw json.RawMessage) (any, erro
 	if doc == nil || err != nil {
 		return nil, err
 	}
-	return s.locations(snap, feature.References(snap, doc, offset, p.Context.IncludeDeclaration)), nil
+	return s.locations(snap, doc, feature.References(snap, doc, offset, p.Context.IncludeDeclaration)), nil
 }
 
 func (s *Server) documentSymbol(ctx context.Context, raw json.RawMessage) (any, error) {
@@ -211,8 +211,8 @@ func (s *Server) completion(ctx context.Context, raw json.RawMessage) (any, erro
 	list := &protocol.CompletionList{Items: []protocol.CompletionItem{}, IsIncomplete: len(items) > completionMost}
 	conv, snippets := s.converter(snap), s.snippets()
 	for i, item := range items[:min(len(items), completionMost)] {
-		if item.Snippet && !snippets {
-			continue
+		if !snippets {
+			item.Snippet = ""
 		}
 		list.Items = append(list.Items, completionItem(conv, doc, item, i))
 	}
@@ -236,8 +236,8 @@ func completionItem(conv *converter, doc *cache.Document, item feature.Item, i i
 	if item.Doc != "" {
 		out.Documentation = &protocol.MarkupContent{Kind: protocol.MarkupKindMarkdown, Value: visible(item.Doc)}
 	}
-	if item.Snippet {
-		out.InsertTextFormat = protocol.InsertTextFormatSnippet
+	if item.Snippet != "" {
+		edit.NewText, out.InsertTextFormat = item.Snippet, protocol.InsertTextFormatSnippet
 	}
 	// Where the word that is there begins with a quote, so must what editors
 	// hold against it.

@@ -176,7 +176,7 @@ func (h hostWorkspace) Encoding() text.Encoding { return h.s.encoding }
 
 func (h hostWorkspace) Range(path string, span check.Span) protocol.Range {
 	conv := h.s.converter(h.s.session.Snapshot())
-	location, _ := conv.location(path, text.Span(span)) // a file that is gone: its start
+	location, _ := conv.location(nil, path, text.Span(span)) // a file that is gone: its start
 	return location.Range
 }
 
