@@ -170,15 +170,13 @@ func TestLastingGrants(t *testing.T) {
 			if n := len(r.screen.shown); n != 2 || r.slow.runs != 3 {
 				t.Errorf("%d approvals, %d runs", n, r.slow.runs)
 			}
-			r.screen.mu.Lock()
 			var by []string
-			for _, err := range r.screen.taken {
+			for range 2 {
 				var settled *Settled
-				if errors.As(err, &settled) {
+				if errors.As(<-r.screen.taken, &settled) {
 					by = append(by, settled.By)
 				}
 			}
-			r.screen.mu.Unlock()
 			slices.Sort(by)
 			if !slices.Equal(by, []string{"here", "policy"}) {
 				t.Errorf("taken down by %v", by)

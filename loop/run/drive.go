@@ -118,6 +118,12 @@ func (r *activeRun) drive(first loop.Event) {
 	for r.state.Active() && r.finalErr == nil {
 		select {
 		case p := <-r.inbox:
+			if r.root.Err() != nil {
+				// The process lets go of the run. What its calls say now only
+				// tells that they were stopped, which is not how they ended.
+				r.finalErr = context.Cause(r.root)
+				continue
+			}
 			r.step(p)
 		case <-r.expired():
 			r.expiry = nil

@@ -112,7 +112,7 @@ func (r *rig) service(j *journal.Journal, f Frontend) *Service {
 		if len(r.hooks) > 0 {
 			g.set = r.hooks
 		}
-		for _, t := range []loop.Tool{lookTool{}, &changeTool{root}, r.slow, &nextStage{}} {
+		for _, t := range []loop.Tool{lookTool{}, &changeTool{root}, &appendTool{root}, r.slow, &nextStage{}} {
 			g.add(t)
 		}
 		models, findings := s.chain(&p.Config, p.Model, "agent.toml")
@@ -382,12 +382,14 @@ type screen struct {
 	events    []report.Event
 	decisions []hooks.Decision
 	shown     []report.Approval
-	taken     []error
+	taken     chan error // why approvals were taken down
 	answer    func(context.Context, report.Approval) (report.Answer, error)
 	asked     chan report.Approval
 }
 
-func newScreen() *screen { return &screen{asked: make(chan report.Approval, 100)} }
+func newScreen() *screen {
+	return &screen{asked: make(chan report.Approval, 100), taken: make(chan error, 100)}
+}
 
 func (s *screen) Event(e report.Event) {
 	s.mu.Lock()
@@ -411,9 +413,7 @@ func (s *screen) Approve(ctx context.Context, a report.Approval) (report.Answer,
 		return answer(ctx, a)
 	}
 	<-ctx.Done()
-	s.mu.Lock()
-	s.taken = append(s.taken, context.Cause(ctx))
-	s.mu.Unlock()
+	s.taken <- context.Cause(ctx)
 	return report.Answer{}, ctx.Err()
 }
 
