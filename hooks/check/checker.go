@@ -1,6 +1,8 @@
 package check
 
 import (
+	"strings"
+
 	"agent-ls/hooks/contract"
 	"agent-ls/hooks/syntax"
 )
@@ -266,7 +268,11 @@ func (c *checker) unreachable(rest []syntax.Stmt) {
 		return
 	}
 	at := Span{span(rest[0]).Start, span(rest[len(rest)-1]).End}
-	c.r.add(CodeUnreachable, at, "this never runs").fix("Remove what never runs", Edit{at, ""})
+	cut := at
+	if line := c.lineStart(at.Start); strings.HasPrefix(strings.TrimLeft(c.tree.Text[line:at.Start]+"/*", " \t"), "/*") {
+		cut.Start = line // with the comment before it
+	}
+	c.r.add(CodeUnreachable, at, "this never runs").fix("Remove what never runs", Edit{cut, ""})
 }
 
 func (c *checker) statement(s syntax.Stmt) {

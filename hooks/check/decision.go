@@ -385,29 +385,36 @@ func (c *checker) noDecision(h *hookFunction) {
 	}
 	f := c.r.add(CodeNoDecision, span(h.name), "a path through %s ends without returning anything, which allows", h.name.Name)
 	f.relate(c.frame.ends[0], "the path ends here")
-	body := h.fn.Body
-	indent := "    "
-	if n := len(body.Statements); n > 0 {
-		line := c.tree.Lines.Span(c.tree.Lines.Position(body.Statements[n-1].Pos().Start).Line)
-		text := c.tree.Text[line.Start:line.End]
-		indent = text[:len(text)-len(strings.TrimLeft(text, " \t"))]
+	c.returnNil(f, h.fn.Body)
+}
+
+// returnNil offers to end a function with a return.
+func (c *checker) returnNil(f *Finding, body *syntax.Block) {
+	text := c.tree.Text
+	closing := body.End - 1
+	if closing <= body.Start || text[closing] != '}' {
+		return
 	}
-	if close := body.End - 1; close > body.Start && c.tree.Text[close] == '}' {
-		eol := lineEnd(c.tree.Text)
-		at := close
-		for at > 0 && (c.tree.Text[at-1] == ' ' || c.tree.Text[at-1] == '\t') {
-			at--
+	line := c.lineStart(closing)
+	n := len(body.Statements)
+	switch {
+	case line > body.Start && (n == 0 || body.Statements[n-1].Pos().End <= line):
+		indent := "    "
+		if n > 0 {
+			at := body.Statements[n-1].Pos().Start
+			before := text[c.lineStart(at):at]
+			indent = before[:len(before)-len(strings.TrimLeft(before, " \t"))]
 		}
-		if at > 0 && (c.tree.Text[at-1] == '\n' || c.tree.Text[at-1] == '\r') {
-			f.fix("Return nil at the end", Edit{Span{at, at}, indent + "return nil" + eol})
-		} else {
-			before := "; "
-			if len(body.Statements) == 0 {
-				before = " "
-			}
-			f.fix("Return nil at the end", Edit{Span{close, close}, before + "return nil "})
-		}
+		f.fix("Return nil at the end", Edit{Span{line, line}, indent + "return nil" + lineEnd(text)})
+	case n == 0:
+		f.fix("Return nil at the end", Edit{Span{closing, closing}, " return nil "})
+	default:
+		f.fix("Return nil at the end", Edit{Span{closing, closing}, "; return nil "})
 	}
+}
+
+func (c *checker) lineStart(offset int) int {
+	return c.tree.Lines.Span(c.tree.Lines.Position(offset).Line).Start
 }
 
 // lineEnd gives the line end that a text uses.

@@ -113,7 +113,7 @@ func TestNearest(t *testing.T) {
 	names := []string{"tool_calls", "turn", "agent", "stage", "stage_index", "error"}
 	for _, tc := range []struct{ name, want string }{
 		{"tool_call", "tool_calls"}, {"toolcalls", "tool_calls"}, {"tool_clals", "tool_calls"}, {"TURN", "turn"},
-		{"trun", "turn"}, {"stge", "stage"}, {"stageindex", "stage_index"}, {"zzz", ""}, {"", ""}, {"x", ""}, {"eror", "error"},
+		{"trun", "turn"}, {"stge", "stage"}, {"stageindex", "stage_index"}, {"zzz", ""}, {"", ""}, {"x", ""}, {"eror", "error"}, {"err", "error"}, {"too", "tool_calls"}, {"st", ""},
 	} {
 		if got := Nearest(tc.name, names); got != tc.want {
 			t.Errorf("Nearest(%q) = %q, want %q", tc.name, got, tc.want)

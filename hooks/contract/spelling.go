@@ -7,8 +7,9 @@ import (
 
 // Nearest gives the candidate that a misspelt name most likely stands for, ""
 // when none is near: at most one slip (a letter wrong, missing, added, or two
-// swapped) for every three letters of the longer word. Case does not count.
-// Of equals the first wins, so that the answer is always the same.
+// swapped) for every three letters of the longer word. A word that was cut
+// short ("err") stands for the only candidate that begins with it. Case does
+// not count. Of equals the first wins, so that the answer is always the same.
 func Nearest(name string, candidates []string) string {
 	best, bestCost := "", -1
 	lower := strings.ToLower(name)
@@ -29,7 +30,25 @@ func Nearest(name string, candidates []string) string {
 			best, bestCost = c, cost
 		}
 	}
+	if best == "" && size >= 3 {
+		return only(lower, name, candidates)
+	}
 	return best
+}
+
+// only gives the one candidate that begins with the word.
+func only(prefix, name string, candidates []string) string {
+	found := ""
+	for _, c := range candidates {
+		if c == name || !strings.HasPrefix(strings.ToLower(c), prefix) {
+			continue
+		}
+		if found != "" && found != c {
+			return ""
+		}
+		found = c
+	}
+	return found
 }
 
 // DidYouMean gives `; did you mean "NEAREST"?`, or "" when nothing is near.
