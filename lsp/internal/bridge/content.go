@@ -30,7 +30,9 @@ const (
 	listed = 10_000
 )
 
-func approvalURI(id string) string { return contentScheme + ":/approvals/" + url.PathEscape(id) + ".txt" }
+func approvalURI(id string) string {
+	return contentScheme + ":/approvals/" + url.PathEscape(id) + ".txt"
+}
 func decisionsURI(runID string) string {
 	return contentScheme + ":/runs/" + url.PathEscape(runID) + "/decisions.txt"
 }

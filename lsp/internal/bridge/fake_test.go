@@ -566,4 +566,3 @@ func approvalOf(id string, outcomes ...report.ApprovalOutcome) report.Approval {
 }
 
 var allOutcomes = []report.ApprovalOutcome{report.AllowOnce, report.AllowSession, report.AllowAlways, report.DenyOnce}
-

@@ -31,6 +31,8 @@ type outbox struct {
 	ctx    context.Context
 	done   chan struct{} // closed when the sending goroutine has ended
 
+	limit   int // notifications that may wait
+
 	mu      sync.Mutex
 	queue   []item
 	wake    chan struct{} // of capacity 1: something is in the queue
@@ -56,7 +58,7 @@ type stream struct {
 
 func newOutbox(ctx context.Context, client server.Client, log *slog.Logger) *outbox {
 	o := &outbox{
-		client: client, log: log, ctx: ctx,
+		client: client, log: log, ctx: ctx, limit: maxQueued,
 		wake: make(chan struct{}, 1), done: make(chan struct{}), streams: map[string]*stream{},
 	}
 	go o.send()
@@ -124,7 +126,7 @@ func (o *outbox) push(method string, params any) {
 		o.log.Error("encoding a notification", "method", method, "err", err)
 		return
 	}
-	if len(o.queue) >= maxQueued {
+	if len(o.queue) >= o.limit {
 		if o.dropped++; o.dropped == 1 {
 			o.log.Warn("the editor does not read: notifications are dropped", "method", method)
 		}

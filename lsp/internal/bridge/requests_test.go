@@ -48,13 +48,13 @@ func TestStartRefusesWhatCannotBeMeant(t *testing.T) {
 	f := newFakeHost(t)
 	_, x, _ := newTestBridge(t, f)
 	for params, want := range map[string]string{
-		`{}`:                                       "the prompt is empty",
-		`{"prompt":"  "}`:                          "the prompt is empty",
-		`{"prompt":"a","mode":"yolo"}`:             `unknown mode "yolo"`,
-		`{"prompt":"a","workDoneToken":{}}`:        "workDoneToken",
-		`{"prompt":"a","workDoneToken":1.5}`:       "workDoneToken",
-		`{"prompt":1}`:                             "do not fit",
-		`["a"]`:                                    "an object",
+		`{}`:                                 "the prompt is empty",
+		`{"prompt":"  "}`:                    "the prompt is empty",
+		`{"prompt":"a","mode":"yolo"}`:       `unknown mode "yolo"`,
+		`{"prompt":"a","workDoneToken":{}}`:  "workDoneToken",
+		`{"prompt":"a","workDoneToken":1.5}`: "workDoneToken",
+		`{"prompt":1}`:                       "do not fit",
+		`["a"]`:                              "an object",
 		`{"prompt":"a","context":[{"uri":"x:1"}]}`: "is no file",
 		`{"prompt":"a","folder":"file:///other"}`:  "none of the workspace folders",
 	} {
@@ -142,8 +142,8 @@ func TestSeveralFolders(t *testing.T) {
 	first := filepath.Base(f.root())
 	for params, want := range map[string]string{
 		`{"prompt":"a"}`: first,
-		`{"prompt":"a","folder":"` + fileURI(second) + `"}`:                        "inner",
-		`{"prompt":"a","context":[{"uri":"` + fileURI(second) + `/x.go"}]}`:        "inner",
+		`{"prompt":"a","folder":"` + fileURI(second) + `"}`:                       "inner",
+		`{"prompt":"a","context":[{"uri":"` + fileURI(second) + `/x.go"}]}`:       "inner",
 		`{"prompt":"a","context":[{"uri":"` + fileURI(f.root()) + `/inner.go"}]}`: first,
 	} {
 		if got := mustAsk[StartResult](t, x, "agent/start", params); got.RunID != "r-"+want {

@@ -25,7 +25,7 @@ type runState struct {
 	prompt        string
 	child         bool          // a sub-agent's
 	finished      *report.Event // run_finished, nil while it goes on
-	plain         bool // started by a command: its result is shown when it ends
+	plain         bool          // started by a command: its result is shown when it ends
 	resultShown   bool
 	progress      *progress
 }
