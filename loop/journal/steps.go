@@ -191,6 +191,9 @@ func (j *Journal) Begin(ctx context.Context, s SessionRow, runID string, pin []b
 	if err := j.showLife(); err != nil {
 		return err
 	}
+	if pin == nil {
+		pin = []byte{} // NULL is something else
+	}
 	sum := sha256.Sum256(pin)
 	digest := hex.EncodeToString(sum[:])
 	return j.change(ctx, func(tx *sql.Tx) error {
