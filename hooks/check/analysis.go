@@ -6,6 +6,7 @@ package check
 
 import (
 	"slices"
+	"sync"
 
 	"agent-ls/hooks/contract"
 	"agent-ls/hooks/syntax"
@@ -32,8 +33,8 @@ type Options struct {
 	Sibling func(name string) bool
 }
 
-// Analysis is what is known about one version of a script. It is never
-// changed and may be used by several goroutines.
+// Analysis is what is known about one version of a script. It may be used by
+// several goroutines at once; do not copy it.
 type Analysis struct {
 	Path     string
 	Tree     *syntax.Tree
@@ -42,7 +43,16 @@ type Analysis struct {
 
 	opts  Options
 	names *names
-	types *recording // of every expression that a question may be about
+	// recordOnce makes the values of names when the first question comes;
+	// most versions of a text are checked and never asked about.
+	recordOnce sync.Once
+	record     *recording
+}
+
+// types gives what every name and what every value before a dot may hold.
+func (a *Analysis) types() *recording {
+	a.recordOnce.Do(func() { a.record = recorded(a.Tree, a.names) })
+	return a.record
 }
 
 // Script finds what is wrong with a script. path is copied into the findings.
@@ -61,7 +71,6 @@ func Analyze(path string, text []byte, opts Options) *Analysis {
 	a.names = resolve(tree, r, opts)
 	c := newChecker(tree, a.names, r)
 	c.program()
-	a.types = c.record
 	a.unusedNames(r)
 	a.points(r)
 	slices.SortStableFunc(r.findings, func(a, b Finding) int { return a.Span.Start - b.Span.Start })

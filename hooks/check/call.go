@@ -17,8 +17,13 @@ func (c *checker) partial(e *syntax.Call) {
 }
 
 func (c *checker) callExpr(e *syntax.Call) value {
-	f := c.expr(e.Fun)
-	c.record.calls[e] = f
+	var of, f value // what is before the dot, and what is called
+	at, isAttr := e.Fun.(*syntax.Attr)
+	if isAttr {
+		of, f = c.attrOf(at)
+	} else {
+		f = c.expr(e.Fun)
+	}
 	if f.mod != nil && f.mod.Call != nil {
 		f = value{kinds: contract.FunctionValue, lib: f.mod.Call}
 	}
@@ -29,7 +34,9 @@ func (c *checker) callExpr(e *syntax.Call) value {
 			broken = true
 		}
 	}
-	c.commandCall(e, f, args)
+	if isAttr {
+		c.commandCall(e, at, of, args)
+	}
 	switch {
 	case f.lib != nil:
 		return c.libraryCall(e, f, args, result, broken)
@@ -50,7 +57,7 @@ func (c *checker) callExpr(e *syntax.Call) value {
 			c.r.add(CodeNotAFunction, calleeAt(e), "%s is %s and cannot be called", c.short(e.Fun), what)
 		}
 	}
-	if at, ok := e.Fun.(*syntax.Attr); ok && keepsCommand[at.Name.Name] && c.record.attrs[at].command {
+	if isAttr && keepsCommand[at.Name.Name] && of.command {
 		return value{kinds: contract.AnyValue, command: true}
 	}
 	return unknown
@@ -242,9 +249,8 @@ func (c *checker) got(f value, args []value) value {
 }
 
 // commandCall notices guards that look for a command by a piece of text.
-func (c *checker) commandCall(e *syntax.Call, f value, args []value) {
-	at, ok := e.Fun.(*syntax.Attr)
-	if !ok || len(args) == 0 {
+func (c *checker) commandCall(e *syntax.Call, at *syntax.Attr, of value, args []value) {
+	if len(args) == 0 {
 		return
 	}
 	switch at.Name.Name {
@@ -253,12 +259,12 @@ func (c *checker) commandCall(e *syntax.Call, f value, args []value) {
 		return
 	}
 	line, needle := at.X, args[0]
-	if m, ok := at.X.(*syntax.Ident); ok && c.record.idents[m].mod != nil {
+	if of.mod != nil {
 		if len(args) < 2 || !args[0].command {
 			return
 		}
 		line, needle = e.Args[0], args[1]
-	} else if !c.record.attrs[at].command {
+	} else if !of.command {
 		return
 	}
 	if needle.isText {

@@ -36,6 +36,7 @@ type checker struct {
 	tailOf *Span
 	record *recording
 	steps  int
+	budget int // of steps
 }
 
 type change struct {
@@ -59,7 +60,6 @@ type frame struct {
 type recording struct {
 	idents map[*syntax.Ident]value
 	attrs  map[*syntax.Attr]value // of what is before the dot
-	calls  map[*syntax.Call]value // of what is called
 }
 
 func newChecker(t *syntax.Tree, n *names, r *report) *checker {
@@ -67,8 +67,28 @@ func newChecker(t *syntax.Tree, n *names, r *report) *checker {
 		names: n, tree: t, r: r,
 		vals: make([]value, len(n.symbols)), declared: make([]value, len(n.symbols)),
 		guarded: map[string]int{}, results: map[*syntax.Func]value{},
-		record: &recording{map[*syntax.Ident]value{}, map[*syntax.Attr]value{}, map[*syntax.Call]value{}},
 		frame:  &frame{},
+		budget: 20*len(t.Text) + 100_000,
+	}
+}
+
+// recorded walks a script once more, for questions.
+func recorded(t *syntax.Tree, n *names) *recording {
+	c := newChecker(t, n, &report{seen: map[place]bool{}})
+	c.record = &recording{map[*syntax.Ident]value{}, map[*syntax.Attr]value{}}
+	c.program()
+	return c.record
+}
+
+func (r *recording) ident(i *syntax.Ident, v value) {
+	if r != nil {
+		r.idents[i] = v
+	}
+}
+
+func (r *recording) attr(a *syntax.Attr, x value) {
+	if r != nil {
+		r.attrs[a] = x
 	}
 }
 
@@ -137,7 +157,7 @@ func (c *checker) call(f *syntax.Func, args []value, h *hookFunction) value {
 		if sym := c.refs[p.Name]; sym != nil {
 			c.set(sym, v)
 			c.declared[sym.id] = v
-			c.record.idents[p.Name] = v
+			c.record.ident(p.Name, v)
 		}
 	}
 	mark := len(c.trail)
@@ -188,10 +208,13 @@ func (c *checker) branch(run func()) (changed map[int]value, dead bool) {
 	before := c.dead
 	run()
 	dead = c.dead
-	changed = map[int]value{}
 	for _, t := range c.trail[mark:] {
+		if changed == nil {
+			changed = map[int]value{}
+		}
 		changed[t.id] = c.vals[t.id]
 	}
+	c.steps += len(changed)
 	c.undo(mark)
 	c.dead = before
 	return changed, dead
@@ -199,7 +222,7 @@ func (c *checker) branch(run func()) (changed map[int]value, dead bool) {
 
 // merge goes on where the ways meet.
 func (c *checker) merge(ways []map[int]value, dead []bool) {
-	ids := map[int]bool{}
+	var ids map[int]bool
 	alive := 0
 	for i, w := range ways {
 		if dead[i] {
@@ -207,6 +230,9 @@ func (c *checker) merge(ways []map[int]value, dead []bool) {
 		}
 		alive++
 		for id := range w {
+			if ids == nil {
+				ids = map[int]bool{}
+			}
 			ids[id] = true
 		}
 	}
@@ -276,7 +302,9 @@ func (c *checker) unreachable(rest []syntax.Stmt) {
 }
 
 func (c *checker) statement(s syntax.Stmt) {
-	c.steps++
+	if c.steps++; c.steps > c.budget {
+		return // a text made to tire us: say no more of it
+	}
 	switch s := s.(type) {
 	case *syntax.ExprStmt:
 		c.expr(s.X)
@@ -351,7 +379,7 @@ func (c *checker) declare(s *syntax.Declare) {
 		if sym := c.refs[i]; sym != nil {
 			c.set(sym, each)
 			c.declared[sym.id] = each
-			c.record.idents[i] = each
+			c.record.ident(i, each)
 		}
 	}
 }
@@ -457,7 +485,9 @@ func (c *checker) settle(s *syntax.For, once func()) {
 	}
 	forget := func() {
 		for _, sym := range writes {
-			c.set(sym, unknown)
+			if !same(c.vals[sym.id], unknown) {
+				c.set(sym, unknown)
+			}
 		}
 	}
 	if c.loops > 2 {
@@ -507,7 +537,7 @@ func (c *checker) loopVars(s *syntax.For, over value) {
 		if sym := c.refs[id]; sym != nil {
 			c.set(sym, v)
 			c.declared[sym.id] = v
-			c.record.idents[id] = v
+			c.record.ident(id, v)
 		}
 	}
 }

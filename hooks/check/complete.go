@@ -106,7 +106,7 @@ func (c *completer) afterDot() bool {
 		}
 		return !c.inTemplateText()
 	}
-	c.members(c.types.attrs[found])
+	c.members(c.types().attrs[found])
 	return true
 }
 
@@ -199,7 +199,7 @@ func (c *completer) inString() bool {
 			}
 		}
 	case *syntax.Index:
-		if x := c.types.valueOf(p.X); x.shape != nil && x.shape.Kind == contract.Object {
+		if x := c.types().valueOf(p.X); x.shape != nil && x.shape.Kind == contract.Object {
 			for _, f := range x.shape.Fields {
 				c.add(Completion{Label: f.Name, Kind: FieldCompletion, Detail: f.Type.String(), Doc: f.Doc, Span: inside})
 			}
@@ -209,7 +209,7 @@ func (c *completer) inString() bool {
 		if other == syntax.Expr(s) {
 			other = p.Y
 		}
-		if x := c.types.valueOf(other); x.shape != nil {
+		if x := c.types().valueOf(other); x.shape != nil {
 			for _, v := range x.shape.Values {
 				c.add(Completion{Label: v, Kind: ConstantCompletion, Detail: "string", Span: inside})
 			}
@@ -426,7 +426,7 @@ func (c *completer) names() {
 				continue
 			}
 			seen[sym.name] = true
-			v := c.types.idents[sym.decl]
+			v := c.types().idents[sym.decl]
 			x := Completion{Label: sym.name, Kind: VariableCompletion, Detail: v.String()}
 			if sym.fn != nil {
 				x.Kind, x.Detail = FunctionCompletion, signatureOf(sym.name, sym.fn)

@@ -16,7 +16,7 @@ func (c *checker) expr(e syntax.Expr) value {
 	switch e := e.(type) {
 	case *syntax.Ident:
 		v := c.ident(e)
-		c.record.idents[e] = v
+		c.record.ident(e, v)
 		return v
 	case *syntax.Paren:
 		return c.expr(e.X)
@@ -55,9 +55,8 @@ func (c *checker) expr(e syntax.Expr) value {
 		c.switches(e, c.block)
 		return unknown
 	case *syntax.Attr:
-		x := c.expr(e.X)
-		c.record.attrs[e] = x
-		return c.attr(e, x)
+		_, v := c.attrOf(e)
+		return v
 	case *syntax.Call:
 		return c.callExpr(e)
 	case *syntax.Index:
@@ -320,6 +319,13 @@ func (c *checker) fieldValue(f *contract.Field, x value) value {
 	v := typed(&f.Type, x.inCtx)
 	v.arguments = f.Name == "arguments"
 	return v
+}
+
+// attrOf gives what is before a dot and what the name after it stands for.
+func (c *checker) attrOf(e *syntax.Attr) (x, v value) {
+	x = c.expr(e.X)
+	c.record.attr(e, x)
+	return x, c.attr(e, x)
 }
 
 // attr gives what a name after a dot stands for.

@@ -190,6 +190,8 @@ func TestHostileScriptsAreCheap(t *testing.T) {
 	texts["loops in loops"] = "func on_error(ctx) {\nx := 1\n" + strings.Repeat("for _, a := range ctx.state {\n x = [x]\n", 120) + strings.Repeat("}\n", 120) + "}"
 	texts["functions in functions"] = strings.Repeat("func() {\n", 120) + "x := 1\n" + strings.Repeat("}\n", 120)
 	texts["ifs beside ifs"] = "func on_error(ctx) {\nx := nil\n" + strings.Repeat("if x { x = {action: \"cancle\"} }\n", 20000) + "return x\n}"
+	texts["deep and wide"] = "func on_error(ctx) {\n" + each(20000, "v%d := 1\n") + strings.Repeat("if v0 {\n", 200) + each(20000, "v%d = 2\n") + strings.Repeat("}\n", 200) + "}"
+	texts["undefined names"] = each(20000, "v%d := 1\n") + each(20000, "w%d\n")
 	texts["many names"] = strings.Repeat("a := 1\n", 60000)
 	texts["nested maps"] = "func on_error(ctx) { return " + strings.Repeat("{value: ", 200) + "1" + strings.Repeat("}", 200) + " }"
 	texts["callbacks in callbacks"] = "func on_tool_call(ctx) {\n" + strings.Repeat("ctx.tool_calls.map(func(c) { return ", 100) + "c" + strings.Repeat(" })", 100) + "\n}"
@@ -205,6 +207,15 @@ func TestHostileScriptsAreCheap(t *testing.T) {
 			}
 		})
 	}
+}
+
+// each writes a line with every number.
+func each(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
 }
 
 // script makes a realistic one of about that many lines.

@@ -45,7 +45,7 @@ func (a *Analysis) hoverName(n *syntax.Ident, parent syntax.Node, offset int) st
 	switch p := parent.(type) {
 	case *syntax.Attr:
 		if p.Name == n {
-			return hoverMember(a.types.attrs[p], n.Name)
+			return hoverMember(a.types().attrs[p], n.Name)
 		}
 	case *syntax.Map:
 		for _, item := range p.Items {
@@ -77,9 +77,9 @@ func (a *Analysis) hoverSymbol(n *syntax.Ident, sym *symbol) string {
 	if sym.fn != nil {
 		return code("func " + signatureOf(sym.name, sym.fn))
 	}
-	v := a.types.idents[n]
+	v := a.types().idents[n]
 	if v.kinds == 0 {
-		v = a.types.idents[sym.decl]
+		v = a.types().idents[sym.decl]
 	}
 	if v.kinds == 0 || v.isUnknown() {
 		return code(sym.name)

@@ -174,7 +174,7 @@ func (a *Analysis) symbolsOf(list []syntax.Stmt, top bool) []Symbol {
 				k = ConstantSymbol
 			}
 			for _, n := range s.Names {
-				out = append(out, Symbol{Name: n.Name, Kind: k, Detail: a.types.idents[n].String(), Span: span(s), Selection: span(n)})
+				out = append(out, Symbol{Name: n.Name, Kind: k, Detail: a.types().idents[n].String(), Span: span(s), Selection: span(n)})
 			}
 		case *syntax.Import:
 			out = append(out, Symbol{Name: s.Name.Name, Kind: ModuleSymbol, Detail: s.Path, Span: span(s), Selection: span(s.Name)})

@@ -25,6 +25,8 @@ type symbol struct {
 	mutated bool
 	// captured says that a function inside of its own gives it a value.
 	captured bool
+	// loops is how many loops are around its definition.
+	loops int
 	// handedOn says that it is given to a call or put into a value or returned.
 	handedOn bool
 	// tried says that it is given to try, which catches what it throws.
@@ -92,7 +94,7 @@ type resolver struct {
 }
 
 func resolve(t *syntax.Tree, r *report, opts Options) *names {
-	n := &names{tree: t, refs: map[*syntax.Ident]*symbol{}, assigned: map[string]bool{}, loopWrites: map[*syntax.For][]*symbol{}}
+	n := &names{tree: t, refs: make(map[*syntax.Ident]*symbol, len(t.Text)/24), assigned: map[string]bool{}, loopWrites: map[*syntax.For][]*symbol{}}
 	n.top = &scope{span: Span{0, len(t.Text)}, names: map[string]*symbol{}}
 	v := &resolver{names: n, r: r, opts: opts, scope: n.top, maybe: maybeDefined(t), later: map[string]*syntax.Ident{}}
 	for _, s := range t.Statements {
@@ -151,7 +153,7 @@ func (v *resolver) define(i *syntax.Ident, kind symbolKind, whole Span) *symbol 
 		old.writes += 2 // whatever it was, nothing is known of it
 		return old
 	}
-	sym := &symbol{id: len(v.symbols), name: i.Name, kind: kind, decl: i, whole: whole, owner: v.fn, writes: 1}
+	sym := &symbol{id: len(v.symbols), name: i.Name, kind: kind, decl: i, whole: whole, owner: v.fn, writes: 1, loops: len(v.loops)}
 	v.shadows(i)
 	v.symbols = append(v.symbols, sym)
 	if v.scope.names == nil {
@@ -160,16 +162,16 @@ func (v *resolver) define(i *syntax.Ident, kind symbolKind, whole Span) *symbol 
 	v.scope.names[i.Name] = sym
 	v.scope.order = append(v.scope.order, sym)
 	v.refs[i] = sym
-	v.wrote(sym)
 	return sym
 }
 
-// wrote notes that the loops around here give a symbol a value.
+// wrote notes that the loops between a symbol's definition and here give it a
+// value.
 func (v *resolver) wrote(sym *symbol) {
 	if sym.owner != v.fn {
 		sym.captured = true
 	}
-	for _, l := range v.loops {
+	for _, l := range v.loops[min(sym.loops, len(v.loops)):] {
 		v.loopWrites[l] = append(v.loopWrites[l], sym)
 	}
 }
@@ -214,7 +216,7 @@ var otherWords = map[string]string{
 }
 
 func (v *resolver) undefined(i *syntax.Ident) {
-	if v.dead > 0 || v.maybe[i.Name] || v.noCtx && i.Name == "ctx" {
+	if v.dead > 0 || v.maybe[i.Name] || v.noCtx && i.Name == "ctx" || v.r.full() {
 		return
 	}
 	if why, absent := contract.Library().AbsentName(i.Name); absent {
@@ -403,14 +405,14 @@ func (v *resolver) loop(s *syntax.For) {
 		v.expr(s.Range)
 	}
 	v.push(span(s))
-	v.loops = append(v.loops, s)
-	v.breakable++
 	for _, i := range s.Vars {
 		v.define(i, variable, span(i))
 	}
 	if s.Init != nil {
 		v.statement(s.Init)
 	}
+	v.loops = append(v.loops, s)
+	v.breakable++
 	if s.Cond != nil {
 		v.expr(s.Cond)
 	}
@@ -460,6 +462,22 @@ func (v *resolver) expr(e syntax.Expr) {
 	case *syntax.List:
 		v.exprs(e.Items)
 		v.handOn(e.Items...)
+	case *syntax.Infix:
+		v.expr(e.X)
+		v.expr(e.Y)
+	case *syntax.In:
+		v.expr(e.X)
+		v.expr(e.Y)
+	case *syntax.Index:
+		v.expr(e.X)
+		v.expr(e.I)
+	case *syntax.Paren:
+		v.expr(e.X)
+	case *syntax.Prefix:
+		v.expr(e.X)
+	case *syntax.Template:
+		v.exprs(e.Holes)
+	case *syntax.Int, *syntax.Float, *syntax.String, *syntax.Bool, *syntax.Nil, *syntax.Bad:
 	case *syntax.Attr:
 		v.expr(e.X)
 	case *syntax.Call:

@@ -21,11 +21,14 @@ type place struct {
 // maxFindings bounds what one script can fill an editor with.
 const maxFindings = 500
 
+// full says that no more findings are kept.
+func (r *report) full() bool { return len(r.findings) >= maxFindings }
+
 // add notes a finding and gives it for its fixes and relations, nil when it
 // is already there.
 func (r *report) add(code Code, at Span, format string, args ...any) *Finding {
 	p := place{at.Start, code}
-	if r.seen[p] || len(r.findings) >= maxFindings {
+	if r.seen[p] || r.full() {
 		return nil
 	}
 	r.seen[p] = true
