@@ -214,6 +214,10 @@ func restrict(s spec) error {
 	if err := landlock.V11.BestEffort().RestrictPaths(rules...); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
+	// No signals to what is outside, no abstract sockets, where the kernel can.
+	if err := landlock.V11.BestEffort().RestrictScoped(); err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
 	// Proof, not hope: a place that no rule names must be closed now.
 	if f, err := os.OpenFile("/agent-ls-probe", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 		_ = f.Close()
