@@ -38,6 +38,9 @@ type Options struct {
 	Log *slog.Logger
 	// Token must come as initializationOptions.token; "" asks for none.
 	Token string
+	// MaxMessage is the largest body that is read, in bytes; a larger one is
+	// skipped and answered with an error. 64 MiB by default.
+	MaxMessage int64
 	// Drain is how long handlers may take to end; 2 s by default.
 	Drain time.Duration
 }
@@ -83,6 +86,9 @@ func New(rw io.ReadWriteCloser, opts Options) *Conn {
 		opts.Drain = 2 * time.Second
 	}
 	s := newStream(rw, &tracer{opts.Log})
+	if opts.MaxMessage > 0 {
+		s.most = opts.MaxMessage
+	}
 	return &Conn{
 		rpc:    jsonrpc2.NewConn(s, jsonrpc2.WithCodec(codec{})),
 		stream: s,

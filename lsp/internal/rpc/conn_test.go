@@ -229,9 +229,9 @@ func TestNoMessageEndsTheServer(t *testing.T) {
 }
 
 func TestOversizedMessagesAreSkippedAndAnswered(t *testing.T) {
-	e, _ := start(t, rpc.Options{})
+	e, _ := start(t, rpc.Options{MaxMessage: 100_000})
 	e.Initialize(nil, nil)
-	p := e.Send("test/echo", map[string]string{"text": strings.Repeat("x", rpc.MaxMessage)})
+	p := e.Send("test/echo", map[string]string{"text": strings.Repeat("x", 100_000)})
 	if err := p.Result(nil); lsptest.Code(err) != -32600 || !strings.Contains(err.Error(), "larger than the limit") {
 		t.Errorf("an oversized request got %v", err)
 	}

@@ -251,7 +251,7 @@ func (c *Conn) initialize(ctx context.Context, req *jsonrpc2.Request) (result an
 		c.log.Warn("the client declared what does not decode; it is left out", "paths", dropped)
 	}
 	if err := c.authorize(params); err != nil {
-		c.end(err)
+		c.stream.afterWrite(func() { c.end(err) })
 		return nil, jsonrpc2.NewError(jsonrpc2.InvalidRequest, err.Error())
 	}
 	answer, err := c.handler.Initialize(ctx, params, json.RawMessage(req.Params()))

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// MaxMessage is the largest body that is read into memory. A larger one is
-	// skipped and answered with an error.
-	MaxMessage = 64 << 20
+	// maxMessage is the largest body that is read into memory, unless Options
+	// say otherwise.
+	maxMessage = 64 << 20
 	// maxDepth is how deep a message may be nested; decoders recurse.
 	maxDepth = 512
 	// maxHeaderLine bounds a line of a header, so that noise without a line
@@ -36,6 +36,7 @@ type stream struct {
 	// frames after it.
 	again []byte
 	body  []byte
+	most  int64 // the largest body
 	trace *tracer
 
 	closeOnce sync.Once
@@ -43,14 +44,16 @@ type stream struct {
 	gone      chan struct{} // closed at the end of input or the first failed write
 	goneOnce  sync.Once
 
-	writeMu sync.Mutex // guards out and the order of writes
+	writeMu sync.Mutex // guards out, then and the order of writes
 	out     []byte
+	then    func() // called after the next write, once
 }
 
 func newStream(conn io.ReadWriteCloser, trace *tracer) *stream {
 	return &stream{
 		conn:  conn,
 		in:    bufio.NewReaderSize(conn, 64<<10),
+		most:  maxMessage,
 		trace: trace,
 		gone:  make(chan struct{}),
 	}
@@ -215,8 +218,8 @@ func (p *pushedBack) Read(b []byte) (int, error) {
 
 // readBody reads a body, or skips one that is too large and answers it.
 func (s *stream) readBody(length int64) ([]byte, error) {
-	if length > MaxMessage {
-		head := make([]byte, 4<<10)
+	if length > s.most {
+		head := make([]byte, min(length, 4<<10))
 		if _, err := io.ReadFull(s.reader(), head); err != nil {
 			return nil, midFrame(err)
 		}
@@ -224,7 +227,7 @@ func (s *stream) readBody(length int64) ([]byte, error) {
 			return nil, midFrame(err)
 		}
 		s.refuse(head, &fault{jsonrpc2.InvalidRequest,
-			fmt.Sprintf("a message of %d bytes is larger than the limit of %d", length, MaxMessage)})
+			fmt.Sprintf("a message of %d bytes is larger than the limit of %d", length, s.most)})
 		return nil, errSkip
 	}
 	// Grown as the bytes arrive: a length that lies takes no memory.
@@ -451,7 +454,19 @@ func (s *stream) write(add func([]byte) []byte) (int64, error) {
 	if err != nil {
 		s.lose()
 	}
+	if then := s.then; then != nil {
+		s.then = nil
+		then()
+	}
 	return int64(n), err
+}
+
+// afterWrite calls f after the next write: a connection that is closing writes
+// nothing any more, not even the answer that says why.
+func (s *stream) afterWrite(f func()) {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	s.then = f
 }
 
 // Close closes what carries the messages. It is safe to call twice.

@@ -2,6 +2,7 @@ package text
 
 import (
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -97,13 +98,13 @@ func TestReplaceKeepsTheLineIndex(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	pieces := []string{"", "\r", "\n", "\r\n", "a", "😀", "x\ny", "\r\r\n", "ab\rcd\n"}
 	s := NewSource("one\r\ntwo\rthree\n")
-	for range 20_000 {
+	for range 5_000 {
 		start := rng.Intn(len(s.text) + 1)
 		end := start + rng.Intn(min(len(s.text)-start, 6)+1)
 		before := s
 		s = s.Replace(Span{start, end}, pieces[rng.Intn(len(pieces))])
-		if diff := cmp.Diff(NewSource(s.text).lines, s.lines); diff != "" {
-			t.Fatalf("Replace(%q, %d, %d) to %q: line starts differ:\n%s", before.text, start, end, s.text, diff)
+		if fresh := NewSource(s.text).lines; !slices.Equal(fresh, s.lines) {
+			t.Fatalf("Replace(%q, %d, %d) to %q: the line starts are %v, want %v", before.text, start, end, s.text, s.lines, fresh)
 		}
 		if len(s.text) > 80 {
 			s = NewSource("start\r\n")
