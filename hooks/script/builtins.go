@@ -89,7 +89,7 @@ func attemptOne(ctx context.Context, a object.Object, caught *object.Error) (obj
 func sorted(ctx context.Context, args ...object.Object) object.Object {
 	call, ok := object.GetCallFunc(ctx)
 	if !ok || len(args) != 2 {
-		return builtins.Sorted(ctx, args...)
+		return sortedByItself(ctx, args)
 	}
 	var thrown error
 	once := func(ctx context.Context, f *object.Function, items []object.Object) (result object.Object, err error) {
@@ -103,6 +103,16 @@ func sorted(ctx context.Context, args ...object.Object) object.Object {
 		return object.NewError(thrown)
 	}
 	return out
+}
+
+// sortedByItself says what cannot be compared, where Risor's panics.
+func sortedByItself(ctx context.Context, args []object.Object) (out object.Object) {
+	defer func() {
+		if recover() != nil {
+			out = object.TypeErrorf("type error: sorted() cannot compare the items; give it a function that does")
+		}
+	}()
+	return builtins.Sorted(ctx, args...)
 }
 
 // assert is Risor's, but does not take the message for a format.

@@ -48,13 +48,23 @@ func inherited() string {
 	for _, e := range list {
 		n, _ := strconv.Atoi(e.Name())
 		to, err := os.Readlink("/proc/self/fd/" + e.Name())
-		// The runtime has descriptors of its own, and the list is one.
-		if n <= lifeFD || err != nil || strings.HasPrefix(to, "anon_inode:") || strings.HasPrefix(to, "/proc/") {
+		if n <= lifeFD || err != nil || ofRuntime(to) {
 			continue
 		}
 		return "descriptor " + e.Name() + " is " + to
 	}
 	return ""
+}
+
+// ofRuntime tells the descriptors of the Go runtime: its poller, the processor
+// quota that it watches, and the list that is being read.
+func ofRuntime(to string) bool {
+	for _, prefix := range []string{"anon_inode:", "/sys/fs/cgroup/", "/proc/"} {
+		if strings.HasPrefix(to, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // hardLimit bounds the data segment: what the kernel refuses beyond it ends

@@ -3,6 +3,7 @@ package pool_test
 import (
 	"context"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -72,5 +73,184 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 	if st := p.Stats(); st.Started > 3 || st.Firings != 400 {
 		t.Errorf("stats %+v, want no more than two workers and a spare", st)
+	}
+}
+
+// A worker that is killed while it does nothing is replaced, and nobody
+// notices.
+func TestKilledIdle(t *testing.T) {
+	p := open(t, pool.Options{Workers: 1})
+	s := text("func f(c) { return c }")
+	for range 5 {
+		if a, f := p.Fire(context.Background(), s, request(1)); f != nil || a.Value != int64(1) {
+			t.Fatalf("%v, %v", a, f)
+		}
+		pool.KillAll(p)
+	}
+}
+
+func TestTimeLimit(t *testing.T) {
+	p := open(t, pool.Options{Workers: 1})
+	s := text("func f(c) {\n  for c == 1 {\n    c\n  }\n  return c\n}")
+	if _, f := p.Fire(context.Background(), s, request(2)); f != nil {
+		t.Fatal(f)
+	}
+	q := request(1)
+	q.Time, q.Operations = 100*time.Millisecond, 1<<40
+	_, f := p.Fire(context.Background(), s, q)
+	if f == nil || f.Kind != pool.Limit || !strings.Contains(f.Message, "time limit of 100ms exceeded") || len(f.Stack) == 0 || f.Operations == 0 {
+		t.Fatalf("failure = %+v", f)
+	}
+	if a, f := p.Fire(context.Background(), s, request(2)); f != nil || a.Value != int64(2) {
+		t.Errorf("afterwards %v, %v", a, f)
+	}
+	if st := p.Stats(); st.Killed != 1 {
+		t.Errorf("stats = %+v", st)
+	}
+}
+
+// A worker whose memory has grown is replaced before the next firing, and the
+// firing that made it grow still counts.
+func TestRecycled(t *testing.T) {
+	p := open(t, pool.Options{Workers: 1, Memory: 128 << 20})
+	s := text("func f(c) {\n  x := strings.repeat(\"x\", c)\n  return len(x)\n}")
+	q := request(60 << 20)
+	q.Time = time.Minute
+	if a, f := p.Fire(context.Background(), s, q); f != nil || a.Value != int64(60<<20) {
+		t.Fatalf("%v, %v", a.Value, f)
+	}
+	if st := p.Stats(); st.Recycled != 1 {
+		t.Errorf("stats = %+v, want it recycled", st)
+	}
+	if a, f := p.Fire(context.Background(), s, request(5)); f != nil || a.Value != int64(5) {
+		t.Errorf("afterwards %v, %v", a, f)
+	}
+}
+
+// Memory within the limit is given, time after time.
+func TestMemoryWithinLimit(t *testing.T) {
+	p := open(t, pool.Options{Workers: 1, Memory: 128 << 20})
+	s := text("func f(c) {\n  x := strings.repeat(\"x\", c)\n  return len(x)\n}")
+	for range 8 {
+		q := request(100 << 20)
+		q.Time = time.Minute
+		if _, f := p.Fire(context.Background(), s, q); f != nil {
+			t.Fatalf("100 of 128 MiB: %v", f)
+		}
+	}
+	q := request(160 << 20)
+	q.Time = time.Minute
+	if _, f := p.Fire(context.Background(), s, q); f == nil || f.Kind != pool.Limit || !strings.Contains(f.Message, "memory limit of 128 MiB") {
+		t.Errorf("160 of 128 MiB: %v", f)
+	}
+}
+
+func TestCancelWhileWaiting(t *testing.T) {
+	p := open(t, pool.Options{Workers: 1})
+	s := text("func f(c) {\n  for c == 1 { c }\n  return c\n}")
+	busy := request(1)
+	busy.Time, busy.Operations = time.Minute, 1<<40
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan *pool.Failure)
+	go func() {
+		_, f := p.Fire(ctx, s, busy)
+		done <- f
+	}()
+	waiting, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	for p.Stats().Firings == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	var f *pool.Failure
+	for f == nil { // until the other one has the worker
+		_, f = p.Fire(waiting, s, request(2))
+	}
+	if f.Kind != pool.Infrastructure {
+		t.Errorf("failure of the one that waits = %+v", f)
+	}
+	stop()
+	if f := <-done; f == nil || f.Kind != pool.Infrastructure || !strings.Contains(f.Message, "cancelled") {
+		t.Errorf("failure of the one that runs = %+v", f)
+	}
+}
+
+func TestCloseEndsAll(t *testing.T) {
+	p := pool.New(pool.Options{Workers: 2})
+	s := text("func f(c) {\n  for c == 1 { c }\n  return c\n}")
+	if _, f := p.Fire(context.Background(), s, request(2)); f != nil {
+		t.Fatal(f)
+	}
+	busy := request(1)
+	busy.Time, busy.Operations = time.Minute, 1<<40
+	done := make(chan *pool.Failure)
+	go func() {
+		_, f := p.Fire(context.Background(), s, busy)
+		done <- f
+	}()
+	for p.Stats().Firings < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	p.Close()
+	if f := <-done; f == nil || f.Kind != pool.Infrastructure {
+		t.Errorf("failure = %+v", f)
+	}
+	if st := p.Stats(); st.Live != 0 {
+		t.Errorf("%d workers live after closing", st.Live)
+	}
+	if _, f := p.Fire(context.Background(), s, request(2)); f == nil || f.Kind != pool.Infrastructure {
+		t.Errorf("after closing: %+v", f)
+	}
+}
+
+// Something else than a worker at the other end is an error, not a hang and
+// not a crash.
+func TestNotAWorker(t *testing.T) {
+	for _, executable := range []string{"/bin/true", "/bin/cat", "/nonexistent"} {
+		if _, err := os.Stat(executable); err != nil && executable != "/nonexistent" {
+			t.Skip("no " + executable + " here")
+		}
+		p := open(t, pool.Options{Workers: 1, Executable: executable})
+		if _, f := p.Fire(context.Background(), text("func f(c) { 1 }"), request(1)); f == nil || f.Kind != pool.Infrastructure || !strings.Contains(f.Message, "start a script worker") {
+			t.Errorf("%s: %+v", executable, f)
+		}
+	}
+}
+
+// What a worker tries to reach, it does not reach; where the platform cannot
+// see to that, it is said.
+func TestProbe(t *testing.T) {
+	got, err := worker.Probe(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range got.Mechanisms {
+		t.Logf("%-35s %v %s", m.Name, m.Active, m.Detail)
+		if runtime.GOOS == "linux" && !m.Active && !strings.Contains(m.Detail, "the kernel has none") {
+			t.Errorf("%s is not active: %s", m.Name, m.Detail)
+		}
+		if !m.Active && m.Detail == "" {
+			t.Errorf("%s is not active and nothing says why", m.Name)
+		}
+	}
+	for _, a := range got.Attempts {
+		t.Logf("%-35s %v %s", a.Name, a.Stopped, a.How)
+		if runtime.GOOS == "linux" && !a.Stopped {
+			t.Errorf("a worker can %s: %s", a.Name, a.How)
+		}
+	}
+	if runtime.GOOS != "linux" && got.Complete() {
+		t.Error("it pretends")
+	}
+}
+
+// A worker ends when the server does, however that ends.
+func TestLifeline(t *testing.T) {
+	p := open(t, pool.Options{Workers: 1})
+	s := text("func f(c) {\n  for c == 1 { c }\n  return c\n}")
+	if _, f := p.Fire(context.Background(), s, request(2)); f != nil {
+		t.Fatal(f)
+	}
+	if !pool.CutLifelines(p, 10*time.Second) {
+		t.Error("a worker lives on without its server")
 	}
 }
