@@ -10,16 +10,20 @@ import (
 const processInterval = time.Second
 
 // watchProcess calls gone once, when no process has this id any more. It ends
-// with ctx.
+// with ctx. The first look is not at once: the answer to initialize comes
+// before the end in any case.
 func watchProcess(ctx context.Context, pid int, gone func()) {
 	ticker := time.NewTicker(processInterval)
 	defer ticker.Stop()
-	for processAlive(pid) {
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+		if !processAlive(pid) {
+			gone()
+			return
+		}
 	}
-	gone()
 }
