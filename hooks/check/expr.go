@@ -218,7 +218,7 @@ func (c *checker) function(f *syntax.Func, args []value) value {
 		if sym := c.refs[f.Name]; sym != nil && sym.writes == 1 {
 			v := value{kinds: contract.FunctionValue, fn: f}
 			c.set(sym, v)
-			c.declared[sym.id] = v
+			c.declared[sym.id] = c.vals[sym.id]
 		}
 	}
 	return value{kinds: contract.FunctionValue, fn: f}
