@@ -14,7 +14,8 @@ import (
 	"agent-ls/loop/report"
 )
 
-// Step is what one event came to. Append writes all of it or nothing.
+// Step is what one event came to. Append writes all of it or
+// nothing.
 type Step struct {
 	SessionID string
 	RunID     string
@@ -44,43 +45,61 @@ type Edit struct {
 	Planned       bool // the call began, and nobody knows whether it got that far
 }
 
-// Append writes a step. It does not wait for the disk, only for the system.
-func (j *Journal) Append(s Step) error {
-	event, err := json.Marshal(s.Event)
-	if err != nil {
-		return fmt.Errorf("journal: encode %s: %w", s.Event.Kind, err)
-	}
-	var shown, usage any
-	if len(s.Shown) > 0 {
-		if shown, err = encodeShown(s.Shown); err != nil {
+// Append writes steps, in one transaction. It does not wait for the disk, only
+// for the system.
+func (j *Journal) Append(steps ...Step) error {
+	rows := make([][]any, len(steps))
+	for i := range steps {
+		var err error
+		if rows[i], err = steps[i].row(); err != nil {
 			return err
 		}
 	}
-	if s.Usage != nil {
-		text, err := json.Marshal(s.Usage)
-		if err != nil {
-			return fmt.Errorf("journal: encode usage: %w", err)
-		}
-		usage = string(text)
-	}
-	args := []any{s.SessionID, s.LastSeq, s.Turn, event, shown, usage}
-	if s.plain() {
+	if len(steps) == 1 && steps[0].plain() {
 		j.writerMu.Lock()
 		defer j.writerMu.Unlock()
 		if j.append == nil {
 			return errClosed
 		}
-		if _, err := j.append.Exec(args...); err != nil {
+		if _, err := j.append.Exec(rows[0]...); err != nil {
 			return j.explain(err)
 		}
 		return nil
 	}
 	return j.change(context.Background(), func(tx *sql.Tx) error {
-		if _, err := tx.Stmt(j.append).Exec(args...); err != nil {
-			return j.explain(err)
+		insert := tx.Stmt(j.append)
+		for i := range steps {
+			if _, err := insert.Exec(rows[i]...); err != nil {
+				return j.explain(err)
+			}
+			if err := steps[i].appendRest(tx); err != nil {
+				return err
+			}
 		}
-		return s.appendRest(tx)
+		return nil
 	})
+}
+
+// row is the step as a row of its table.
+func (s *Step) row() ([]any, error) {
+	event, err := json.Marshal(s.Event)
+	if err != nil {
+		return nil, fmt.Errorf("journal: encode %s: %w", s.Event.Kind, err)
+	}
+	var shown, usage any
+	if len(s.Shown) > 0 {
+		if shown, err = encodeShown(s.Shown); err != nil {
+			return nil, err
+		}
+	}
+	if s.Usage != nil {
+		text, err := json.Marshal(s.Usage)
+		if err != nil {
+			return nil, fmt.Errorf("journal: encode usage: %w", err)
+		}
+		usage = string(text)
+	}
+	return []any{s.SessionID, s.LastSeq, s.Turn, event, shown, usage}, nil
 }
 
 // plain says that the step is one row, which commits faster by itself.

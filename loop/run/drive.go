@@ -41,6 +41,8 @@ type activeRun struct {
 	expiry  *time.Timer
 	patient *time.Timer // until calls that do not end are given up
 	planned map[string]bool
+	waiting uncommitted
+	lazy    *time.Timer // until what waits is committed by itself
 
 	turnstile *turnstile
 	stream    stream
@@ -71,6 +73,8 @@ func newRun(s *Service, id, session string, p *pinned, g *gear) *activeRun {
 		inbox: make(chan posted, 16), done: make(chan struct{}),
 		calls: map[string]context.CancelCauseFunc{}, trail: map[string][]hooks.Decision{}, planned: map[string]bool{},
 	}
+	r.lazy = time.NewTimer(time.Hour)
+	r.lazy.Stop()
 	r.root, r.stop = context.WithCancelCause(context.Background())
 	r.work, r.endWork = context.WithCancelCause(r.root)
 	if p != nil {
@@ -131,6 +135,10 @@ func (r *activeRun) drive(first loop.Event) {
 		case <-r.outOfPatience():
 			r.patient = nil
 			r.step(posted{event: loop.Event{Kind: loop.StopWaiting}})
+		case <-r.lazy.C:
+			if err := r.commit(); err != nil {
+				r.breakDown(err)
+			}
 		case <-r.root.Done():
 			r.finalErr = context.Cause(r.root)
 		}
@@ -139,6 +147,9 @@ func (r *activeRun) drive(first loop.Event) {
 }
 
 func (r *activeRun) finishUp() {
+	if err := r.commit(); err != nil {
+		r.svc.log.Error("the journal cannot be written", "run", r.id, "error", err)
+	}
 	if r.finalErr == nil {
 		if err := r.svc.opt.Journal.Release(context.Background(), r.session); err != nil {
 			r.svc.log.Error("release the session", "session", r.session, "error", err)
@@ -203,13 +214,15 @@ func (r *activeRun) watchTime() {
 
 // step applies one event: state, journal, show, then do.
 func (r *activeRun) step(p posted) {
-	commands, err := r.record(&p)
-	if err != nil {
+	commands := r.apply(&p)
+	if p.mayWait(commands) {
+		// Nothing follows from it yet that could not be repeated, and what
+		// does comes within microseconds more often than not: they share a
+		// commit.
+		r.lazy.Reset(commitWithin)
+	} else if err := r.commit(); err != nil {
 		r.breakDown(err)
 		return
-	}
-	if p.taken != nil {
-		p.taken <- r.state
 	}
 	for _, c := range commands {
 		r.do(c)
@@ -222,19 +235,50 @@ func (r *activeRun) step(p posted) {
 	}
 }
 
-// record applies the event, writes what came of it and shows it.
-func (r *activeRun) record(p *posted) ([]loop.Command, error) {
+// commitWithin is how long an event may wait for the one after it.
+const commitWithin = time.Millisecond
+
+// mayWait says that an event need not be in the journal before its commands
+// are carried out: they lead to nothing but calls, which see to it themselves,
+// or the call that began only reads.
+func (p *posted) mayWait(commands []loop.Command) bool {
+	if p.taken != nil || len(p.decisions)+len(p.done)+len(p.planned) > 0 {
+		return false
+	}
+	switch p.event.Kind {
+	case loop.Begun:
+		return p.event.Effect == loop.Read
+	case loop.Answered:
+		for _, c := range commands {
+			if c.Kind != loop.Tell && c.Kind != loop.Dispatch || c.What == loop.TellRunFinished {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// uncommitted is what was applied and waits for its commit.
+type uncommitted struct {
+	rows  []journal.Step
+	taken []chan loop.State
+}
+
+// apply applies the event and prepares what is to be written and shown.
+func (r *activeRun) apply(p *posted) []loop.Command {
 	p.event.At = r.svc.now()
 	next, commands := loop.Apply(r.state, p.event)
 	show := r.shown(&next, &p.event, commands)
 	row := journal.Step{
 		SessionID: r.session, RunID: r.id, Turn: next.Turn, LastSeq: r.seq + int64(len(show)),
 		Event: p.event, Shown: show, Decisions: p.decisions, Planned: p.planned, Done: p.done, Ask: p.ask,
+		Withdraw: p.withdraw,
 	}
-	if p.event.Kind == loop.Answered && next.Usage != r.state.Usage {
-		row.Usage = &r.usage
+	if p.event.Kind == loop.Answered {
+		used := r.usage
+		row.Usage = &used
 	}
-	row.Withdraw = p.withdraw
 	for i := range row.Decisions {
 		r.fill(&row.Decisions[i])
 	}
@@ -254,16 +298,37 @@ func (r *activeRun) record(p *posted) ([]loop.Command, error) {
 	if status != r.status {
 		row.Status = status
 	}
-	if err := r.svc.opt.Journal.Append(row); err != nil {
-		return nil, err
-	}
 	r.state, r.status, r.seq = next, status, row.LastSeq
 	r.remember(row.Decisions)
 	if p.event.Kind == loop.Resolved || p.event.Kind == loop.Started {
 		r.keepGrants()
 	}
-	r.publish(row.Decisions, show)
-	return commands, nil
+	r.waiting.rows = append(r.waiting.rows, row)
+	if p.taken != nil {
+		r.waiting.taken = append(r.waiting.taken, p.taken)
+	}
+	return commands
+}
+
+// commit writes what was applied, shows it and tells those who wait for it.
+func (r *activeRun) commit() error {
+	r.lazy.Stop()
+	w := r.waiting
+	r.waiting = uncommitted{rows: w.rows[:0]}
+	if len(w.rows) == 0 {
+		return nil
+	}
+	if err := r.svc.opt.Journal.Append(w.rows...); err != nil {
+		return err
+	}
+	for i := range w.rows {
+		r.publish(w.rows[i].Decisions, w.rows[i].Shown)
+		w.rows[i] = journal.Step{}
+	}
+	for _, c := range w.taken {
+		c <- r.state
+	}
+	return nil
 }
 
 func (r *activeRun) fill(d *hooks.Decision) {

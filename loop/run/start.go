@@ -186,7 +186,8 @@ func (s *Service) endFormer(ctx context.Context, f *former) error {
 	r.state, r.seq, r.usage = f.state, f.seq, f.usage
 	for _, k := range []loop.EventKind{loop.RunResumed, loop.CancelWanted} {
 		p := posted{event: loop.Event{Kind: k}}
-		if _, err := r.record(&p); err != nil {
+		r.apply(&p)
+		if err := r.commit(); err != nil {
 			return err
 		}
 	}
