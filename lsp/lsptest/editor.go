@@ -445,3 +445,10 @@ func (e *Editor) Await(method string, ok func(params json.RawMessage) bool) Mess
 		}
 	}
 }
+
+// Forget drops the messages that came so far.
+func (e *Editor) Forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.messages = nil
+}
