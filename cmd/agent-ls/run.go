@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"agent-ls/loop"
+	"agent-ls/loop/report"
+	"agent-ls/loop/run"
+)
+
+func newRunCommand(dirs *folders) *cobra.Command {
+	var (
+		params  run.StartParams
+		mode    string
+		asJSON  bool
+		session string
+	)
+	cmd := &cobra.Command{
+		Use:   "run [flags] PROMPT",
+		Short: "Run the agent once in this workspace",
+		Long: "Runs the agent on a prompt. The final text goes to standard output, everything else to\n" +
+			"standard error. Approvals are asked on the terminal; where there is none they are denied.\n\n" +
+			"Exit status: 0 done, 1 failed, 2 usage, 3 ended by a hook or a policy, 130 interrupted.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			params.Prompt = strings.Join(args, " ")
+			if params.Prompt == "-" {
+				text, err := io.ReadAll(cmd.InOrStdin())
+				if err != nil {
+					return failed("read the prompt: %v", err)
+				}
+				params.Prompt = string(text)
+			}
+			if strings.TrimSpace(params.Prompt) == "" {
+				return &statusError{statusUsage, "the prompt is empty"}
+			}
+			switch params.Mode = loop.Mode(mode); params.Mode {
+			case loop.ModeAsk, loop.ModePlan, loop.ModeAuto:
+			default:
+				return &statusError{statusUsage, fmt.Sprintf("unknown mode %q; the modes are ask, plan and auto", mode)}
+			}
+			if err := refuseInSandbox("run --mode auto", params.Mode == loop.ModeAuto); err != nil {
+				return err
+			}
+			params.SessionID = session
+			if err := dirs.resolve(); err != nil {
+				return err
+			}
+			return runOnce(cmd.Context(), dirs, asJSON, func(ctx context.Context, a *agent) (string, error) {
+				started, err := a.Start(ctx, params)
+				return started.RunID, err
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&params.Agent, "agent", "a", "", "the agent (default: the workspace's)")
+	cmd.Flags().StringVarP(&params.Model, "model", "m", "", "a model under [models] instead of the agent's")
+	cmd.Flags().StringVar(&mode, "mode", string(loop.ModeAsk), "ask, plan (refuses write and execute) or auto (allows what would ask)")
+	cmd.Flags().StringVar(&session, "session", "", "go on in this session")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print each event as a line of JSON on standard output")
+	return cmd
+}
+
+// runOnce starts a run through start, shows it until it ends and turns its
+// end into an exit status.
+func runOnce(ctx context.Context, dirs *folders, asJSON bool, start func(context.Context, *agent) (string, error)) error {
+	screen := newTerminal(dirs.root, os.Stderr)
+	if asJSON {
+		screen.json = os.Stdout
+	}
+	a, err := dirs.open(screen, nil, quiet())
+	if err != nil {
+		return failed("%v", err)
+	}
+	defer a.close()
+	runID, err := start(ctx, a)
+	if err != nil {
+		return startError(err, dirs.root)
+	}
+	end, err := waitOrCancel(ctx, a, runID)
+	if err != nil {
+		return failed("%v", err)
+	}
+	if !asJSON && end.Output != nil && *end.Output != "" {
+		fmt.Fprintln(os.Stdout, strings.TrimRight(*end.Output, "\n"))
+	}
+	return endStatus(end, screen.gateBroke())
+}
+
+// waitOrCancel waits for the end of a run; an interrupt cancels it first.
+func waitOrCancel(ctx context.Context, a *agent, runID string) (report.Event, error) {
+	end, err := a.Wait(ctx, runID)
+	if err == nil || ctx.Err() == nil {
+		return end, err
+	}
+	over := context.WithoutCancel(ctx)
+	if _, err := a.Cancel(over, runID, ""); err != nil {
+		return report.Event{}, err
+	}
+	return a.Wait(over, runID)
+}
+
+// endStatus is the exit status of a run's end. A hook that decided to end the
+// run and a hook that broke both stop it for the reason "hook"; only the
+// first is a decision.
+func endStatus(end report.Event, gateBroke bool) error {
+	switch {
+	case end.Status == report.Done:
+		return nil
+	case end.Status == report.Cancelled:
+		return &statusError{statusInterrupted, ""}
+	case end.StopReason == report.StopHook && !gateBroke, end.StopReason == report.StopPolicy:
+		return &statusError{statusDecided, ""}
+	}
+	return &statusError{statusFailed, ""}
+}
+
+// startError prints every finding of a run that cannot start, each with its
+// place.
+func startError(err error, root string) error {
+	var cannot *run.CannotStart
+	if errors.As(err, &cannot) {
+		printFindings(os.Stderr, cannot.Findings, readText)
+		return failed("%v", firstLine(err.Error()))
+	}
+	return failed("%v", err)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// refuseInSandbox refuses what the agent's own commands must not do. The
+// sandbox says so in their environment; a command that hides that meets the
+// sandbox itself, which hides the state folder.
+func refuseInSandbox(what string, applies bool) error {
+	if applies && os.Getenv("AGENT_LS_SANDBOX") != "" {
+		return failed("%s: refused inside the sandbox of the agent's own commands", what)
+	}
+	return nil
+}

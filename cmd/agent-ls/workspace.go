@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"agent-ls/hooks/check"
+	"agent-ls/hooks/syntax"
+	"agent-ls/loop/manifest"
+)
+
+// workspaceFindings checks the workspace's agents and every hook script below
+// .agent-ls, or just the files and folders that are named. It fails when it
+// cannot look at what was named.
+func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]check.Finding, error) {
+	config, findings := manifest.Load(ctx, dirs.sources(nil))
+	scripts, err := scriptsBelow(filepath.Join(dirs.root, ".agent-ls"))
+	if err != nil {
+		return nil, err
+	}
+	if len(named) > 0 {
+		chosen, err := choose(named)
+		if err != nil {
+			return nil, err
+		}
+		findings = slices.DeleteFunc(findings, func(f check.Finding) bool { return !chosen[f.Path] })
+		scripts = scripts[:0]
+		for path := range chosen {
+			switch _, ours := manifest.AgentFile(path); {
+			case filepath.Ext(path) == ".risor":
+				scripts = append(scripts, path)
+			case filepath.Ext(path) == ".toml" && !ours:
+				text, err := os.ReadFile(path)
+				if err != nil {
+					return nil, err
+				}
+				findings = append(findings, manifest.Check(path, text, dirs.sources(nil))...)
+			}
+		}
+	}
+	for _, path := range scripts {
+		found, err := scriptFindings(path, dirs.root, config)
+		if err != nil {
+			return nil, err
+		}
+		findings = append(findings, found...)
+	}
+	sort.SliceStable(findings, func(i, j int) bool {
+		a, b := findings[i], findings[j]
+		return a.Path < b.Path || a.Path == b.Path && a.Span.Start < b.Span.Start
+	})
+	return findings, nil
+}
+
+// scriptFindings checks one script with what the agents want of it.
+func scriptFindings(path, root string, config *manifest.Config) ([]check.Finding, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	// Text over the limit is refused by its size; there is no need to read it.
+	text := make([]byte, 0)
+	if info.Size() <= syntax.DefaultSource {
+		text, err = os.ReadFile(path)
+	} else {
+		text = make([]byte, syntax.DefaultSource+1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(path)
+	opts := check.Options{
+		ManifestKnown: strings.HasPrefix(path, filepath.Join(root, ".agent-ls")+string(filepath.Separator)),
+		Sibling: func(name string) bool {
+			info, err := os.Stat(filepath.Join(dir, name+".risor"))
+			return name == filepath.Base(name) && err == nil && info.Mode().IsRegular()
+		},
+	}
+	for _, line := range config.ScriptLines(path) {
+		point := check.Point{Event: line.Event, Function: line.Function, Path: line.Path, Span: line.Span}
+		if !slices.Contains(opts.Points, point) {
+			opts.Points = append(opts.Points, point)
+		}
+	}
+	return check.Script(path, text, opts), nil
+}
+
+// scriptsBelow lists the hook scripts in a folder, which need not exist.
+func scriptsBelow(dir string) ([]string, error) {
+	var scripts []string
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			if os.IsNotExist(err) {
+				return nil
+			}
+			return err
+		}
+		if !entry.IsDir() && filepath.Ext(path) == ".risor" {
+			scripts = append(scripts, path)
+		}
+		return nil
+	})
+	return scripts, err
+}
+
+// choose turns the paths of the command line into files.
+func choose(named []string) (map[string]bool, error) {
+	chosen := map[string]bool{}
+	for _, name := range named {
+		path, err := filepath.Abs(name)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		err = filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				chosen[path] = true
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return chosen, nil
+}
