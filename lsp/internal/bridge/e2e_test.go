@@ -158,7 +158,7 @@ func (w *window) disk(name string) string {
 // event is what tests look at of an Event.
 type event struct {
 	RunID, SessionID, Type, Stage, Text, URI, Diff, Outcome, Status, StopReason, By, ID, Error, Output string
-	Seq                                                                                               int
+	Seq                                                                                                int
 }
 
 // finished waits for the end of a run.

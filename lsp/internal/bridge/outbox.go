@@ -31,7 +31,7 @@ type outbox struct {
 	ctx    context.Context
 	done   chan struct{} // closed when the sending goroutine has ended
 
-	limit   int // notifications that may wait
+	limit int // notifications that may wait
 
 	mu      sync.Mutex
 	queue   []item
