@@ -168,4 +168,3 @@ func (l *loader) digest(what string, n *node, command string) string {
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
-

@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -143,22 +144,27 @@ func (s *Sources) read(path string) ([]byte, error) {
 			return text, nil
 		}
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	// Not opened before it is known to be a file: to open a pipe waits.
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
-	if info.Size() > maxFile {
-		return nil, fmt.Errorf("larger than %d bytes", maxFile)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	return os.ReadFile(path)
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("larger than %d bytes", maxFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
 }
 
 const (

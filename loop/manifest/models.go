@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -211,5 +212,9 @@ func (l *loader) modelExists(one *layer, n *node, all map[string]*modelParts) {
 }
 
 // shellWords is how a line is handed to the shell.
-func shellWords(line string) []string { return []string{"sh", "-c", line} }
-
+func shellWords(line string) []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/C", line}
+	}
+	return []string{"sh", "-c", line}
+}
