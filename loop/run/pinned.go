@@ -214,6 +214,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 		findings = append(findings, errorsOf(found)...)
 		if set != nil {
 			g.set = set
+			a.Hooks = set.Declarations() // with every text, for a resume
 		}
 	case len(a.Hooks) > 0:
 		return nil, nil, fmt.Errorf("load hooks: %d are declared and there is no engine for them", len(a.Hooks))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agent-ls/hooks"
+	"agent-ls/hooks/worker"
 	"agent-ls/loop"
 	"agent-ls/loop/journal"
 	"agent-ls/loop/report"
@@ -299,6 +300,9 @@ func dieAt(j *journal.Journal, at int) {
 }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == worker.Subcommand {
+		worker.Main()
+	}
 	if at, ok := os.LookupEnv(killEnv); ok {
 		n, _ := strconv.Atoi(at)
 		if err := victim(os.Getenv(killEnv+"_DIR"), n); err != nil {
