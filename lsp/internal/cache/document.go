@@ -126,23 +126,18 @@ func readFile(path, uri string, settings []string) (*Document, error) {
 	}, nil
 }
 
-// RootOf is the folder that counts as a document's workspace when the client
-// has none: the nearest one with an agent, else the file's own; "" for what is
-// no file.
-func RootOf(doc *Document) string {
-	if doc.Path == "" {
+// AgentRoot is the nearest folder above a file that has an agent; "" if there
+// is none.
+func AgentRoot(path string) string {
+	if path == "" {
 		return ""
 	}
-	for dir := filepath.Dir(doc.Resolved); ; dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(filepath.Join(dir, AgentDir)); err == nil && info.IsDir() {
 			return dir
 		}
 		if dir == filepath.Dir(dir) {
-			break
+			return ""
 		}
 	}
-	return filepath.Dir(doc.Resolved)
 }
-
-// FolderName is what a folder without a name is called.
-func FolderName(root string) string { return filepath.Base(root) }

@@ -153,6 +153,11 @@ func (s *Session) Open(uri, language string, version int32, content string) {
 	}
 	s.update(Opened, func(next *Snapshot) *Change {
 		next.docs = with(next.docs, doc)
+		if root := AgentRoot(doc.Path); root != "" && len(next.views) == 0 {
+			// A client without folders that opens a file of an agent.
+			folder := Folder{URI: text.FileURI(root), Name: filepath.Base(root), Path: root, Root: resolve(root)}
+			next.views = []*View{s.newView(folder, next)}
+		}
 		return &Change{Keys: []string{doc.Key}, Roots: next.configuredBy(doc)}
 	})
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -156,8 +157,9 @@ func (h hostWorkspace) Folders() []Folder {
 		return out
 	}
 	for _, doc := range snap.Documents() {
-		if root := cache.RootOf(doc); root != "" {
-			return []Folder{{URI: text.FileURI(root), Name: cache.FolderName(root), Root: root}}
+		if doc.Path != "" {
+			root := filepath.Dir(doc.Resolved)
+			return []Folder{{URI: text.FileURI(root), Name: filepath.Base(root), Root: root}}
 		}
 	}
 	return nil

@@ -502,3 +502,12 @@ func TestTheLastGoodManifestStaysInForce(t *testing.T) {
 		t.Errorf("the configuration in force is %+v with %v", c.Agents, findings)
 	}
 }
+
+func containsAll(s string, parts ...string) bool {
+	for _, part := range parts {
+		if !strings.Contains(s, part) {
+			return false
+		}
+	}
+	return true
+}
