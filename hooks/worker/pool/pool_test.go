@@ -138,10 +138,10 @@ func TestMemoryWithinLimit(t *testing.T) {
 			t.Fatalf("100 of 128 MiB: %v", f)
 		}
 	}
-	q := request(160 << 20)
+	q := request(1 << 30)
 	q.Time = time.Minute
 	if _, f := p.Fire(context.Background(), s, q); f == nil || f.Kind != pool.Limit || !strings.Contains(f.Message, "memory limit of 128 MiB") {
-		t.Errorf("160 of 128 MiB: %v", f)
+		t.Errorf("1024 of 128 MiB: %v", f)
 	}
 }
 

@@ -45,6 +45,9 @@ func (i Isolation) Complete() bool {
 	return true
 }
 
+// attemptLimit is how long a worker may try one thing, on a busy machine.
+const attemptLimit = 30 * time.Second
+
 // attempts are what a probe tries, each in a worker of its own: some end it.
 var attempts = []struct{ name, what string }{
 	{"open a file", "open"}, {"look at a file", "stat"}, {"create a file", "create"}, {"list a folder", "list"},
@@ -90,7 +93,7 @@ func attempt(ctx context.Context, o Options, what string) (stopped bool, how str
 		return false, err.Error()
 	}
 	defer w.close()
-	frame, err := w.exchange(ctx, nil, 10*time.Second, ending{Infrastructure, "it did not end"})
+	frame, err := w.exchange(ctx, nil, attemptLimit, ending{Infrastructure, "it did not end"})
 	if err != nil {
 		select {
 		case <-w.done:
