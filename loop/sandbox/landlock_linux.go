@@ -23,6 +23,9 @@ const (
 	confineArg   = "__agent-ls-sandbox-confine"
 )
 
+// self is this very program, even if its file was replaced meanwhile.
+const self = "/proc/self/exe"
+
 // acting is set once Main was called: only then is it safe to start this very
 // program as a part of the floor, since another would start over as itself.
 var acting atomic.Bool
@@ -71,10 +74,7 @@ func landlockABI() (int, string) {
 }
 
 func (f *Floor) prepareLandlock(p *Process) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
+	var err error
 	if p.temp, err = os.MkdirTemp("", "agent-ls-run-"); err != nil {
 		return err
 	}

@@ -1,17 +1,16 @@
 package sandbox
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
-
-	"bytes"
-	"fmt"
-	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -72,10 +71,6 @@ func readSpec(r io.Reader) ([]byte, error) {
 // startConfined starts this program as the confined part.
 func startConfined(text []byte) (int, error) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		return 0, err
-	}
-	self, err := os.Executable()
 	if err != nil {
 		return 0, err
 	}

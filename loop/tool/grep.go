@@ -148,14 +148,14 @@ func (t *grepFiles) search(ctx context.Context, a grepArgs, path string, re *reg
 	}
 	skip := func(p string) bool { return open[p] || !t.wanted(a, path, p) }
 	var disk []match
-	var err error
-	if rg := ripgrep(); rg != "" {
+	rg, err := ripgrep(), error(nil)
+	if rg != "" {
 		disk, err = t.searchRipgrep(ctx, rg, a, path, skip)
 	}
-	if rg := ripgrep(); rg == "" || err != nil {
-		if ctx.Err() != nil {
-			return nil, false, ctx.Err()
-		}
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
+	}
+	if rg == "" || err != nil { // it is not there, or reads the pattern differently
 		disk, err = t.searchDisk(ctx, a, path, re, skip)
 	}
 	if err != nil {

@@ -30,7 +30,7 @@ func (t *Tracker) Seen(path string) string {
 	return t.seen[path]
 }
 
-// showAgain tells whether a range of a file was shown before and is the same
+// shownBefore tells whether a range of a file was shown before and is the same
 // still, and records that it is shown now.
 func (t *Tracker) shownBefore(key, digest string) bool {
 	t.mu.Lock()
