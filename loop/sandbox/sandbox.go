@@ -28,7 +28,7 @@ const (
 )
 
 // Dirs are the folders that the floor treats differently. All are absolute;
-// an empty one does not count.
+// an empty one does not count, but for Home, which is then the process's own.
 type Dirs struct {
 	Root  string // the workspace, symlinks resolved: writable
 	State string // our own state: hidden
@@ -61,6 +61,10 @@ func Detect(config manifest.Sandbox, dirs Dirs) *Floor {
 }
 
 func detect(config manifest.Sandbox, dirs Dirs, kinds ...Kind) *Floor {
+	if dirs.Home == "" {
+		// Forgotten, credentials would lie open.
+		dirs.Home, _ = os.UserHomeDir()
+	}
 	f := &Floor{kind: None, config: config, dirs: resolved(dirs)}
 	if config.Off {
 		f.missing = append(f.missing, "the user's configuration turns it off")
