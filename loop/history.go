@@ -8,6 +8,7 @@ type History struct {
 	// owned is how much of the shared array is in use by the longest History
 	// over it. Whoever is that long may extend it in place; anybody else copies.
 	owned *int
+	bytes int // of text in all of them
 	// remade counts how often something in the middle was replaced.
 	remade int
 }
@@ -26,7 +27,10 @@ func (h History) with(m ...Message) History {
 	if h.owned == nil || *h.owned != len(h.messages) {
 		fresh := make([]Message, len(h.messages), 2*len(h.messages)+8)
 		copy(fresh, h.messages)
-		h = History{messages: fresh, owned: new(int), remade: h.remade}
+		h = History{messages: fresh, owned: new(int), remade: h.remade, bytes: h.bytes}
+	}
+	for i := range m {
+		h.bytes += m[i].size()
 	}
 	h.messages = append(h.messages, m...)
 	*h.owned = len(h.messages)
@@ -39,5 +43,5 @@ func (h History) replaced(i int, m Message) History {
 	copy(fresh, h.messages)
 	fresh[i] = m
 	n := len(fresh)
-	return History{messages: fresh, owned: &n, remade: h.remade + 1}
+	return History{messages: fresh, owned: &n, remade: h.remade + 1, bytes: h.bytes - h.messages[i].size() + m.size()}
 }

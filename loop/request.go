@@ -44,12 +44,7 @@ func (s *State) Clean(text string) string {
 
 // Size counts the messages that the next request carries, and the bytes of
 // text in them.
-func (s *State) Size() (count, size int) {
-	for i := range s.History.messages {
-		size += s.History.messages[i].size()
-	}
-	return len(s.History.messages), size
-}
+func (s *State) Size() (count, size int) { return len(s.History.messages), s.History.bytes }
 
 // HookFields is the ctx of a hook point where the session stands, without what
 // only the driver knows (model and tools of before_inference).

@@ -53,7 +53,9 @@ type activeRun struct {
 	calls   map[string]context.CancelCauseFunc // calls on their way, by id
 	trail   map[string][]hooks.Decision        // on_tool_call's, by call id
 	granted []policy.Grant                     // for the session
-	over    bool                               // nothing is shown any more
+
+	passMu sync.Mutex // guards over; held while something that is not kept is shown
+	over   bool       // nothing is shown any more
 }
 
 // posted is an event on its way to the loop, with what is recorded beside it.
@@ -155,16 +157,15 @@ func (r *activeRun) finishUp() {
 			r.svc.log.Error("release the session", "session", r.session, "error", err)
 		}
 	}
-	r.callsMu.Lock()
+	r.passMu.Lock()
 	r.over = true
-	r.callsMu.Unlock()
+	r.passMu.Unlock()
 	for _, t := range []*time.Timer{r.expiry, r.patient} {
 		if t != nil {
 			t.Stop()
 		}
 	}
 	r.svc.forget(r)
-	r.state = loop.State{} // what is kept of a finished run is its end
 	close(r.done)
 	r.stop(errStopped)
 }
@@ -276,6 +277,7 @@ func (r *activeRun) apply(p *posted) []loop.Command {
 		Withdraw: p.withdraw,
 	}
 	if p.event.Kind == loop.Answered {
+		r.forgetTrail() // it was about calls that are over
 		used := r.usage
 		row.Usage = &used
 	}

@@ -162,6 +162,12 @@ func (r *activeRun) remember(decisions []hooks.Decision) {
 	}
 }
 
+func (r *activeRun) forgetTrail() {
+	r.callsMu.Lock()
+	defer r.callsMu.Unlock()
+	clear(r.trail)
+}
+
 func (r *activeRun) trailOf(callID string) []hooks.Decision {
 	r.callsMu.Lock()
 	defer r.callsMu.Unlock()

@@ -77,6 +77,7 @@ func (r *activeRun) infer(ctx context.Context, step int64, s loop.State) {
 			return
 		}
 		if err == nil {
+			r.noteCut(chain.current(), answer)
 			r.post(posted{event: r.answeredBy(step, chain.current(), answer)})
 			return
 		}
@@ -91,6 +92,16 @@ func (r *activeRun) infer(ctx context.Context, step int64, s loop.State) {
 			return
 		}
 		r.note(loop.Note{Level: "warning", Text: fmt.Sprintf("model %q failed: %v; going on with %q", failed, err, chain.current())})
+	}
+}
+
+// noteCut says when an answer is not what the model meant to say.
+func (r *activeRun) noteCut(model string, a loop.ModelAnswer) {
+	switch a.StopReason {
+	case "max_tokens":
+		r.note(loop.Note{Level: "warning", Text: fmt.Sprintf("the answer of model %q was cut at its limit of tokens (max_tokens)", model)})
+	case "refusal":
+		r.note(loop.Note{Level: "warning", Text: fmt.Sprintf("model %q refused to answer", model)})
 	}
 }
 
@@ -172,8 +183,8 @@ func (r *activeRun) delta(s loop.State, d loop.Delta) {
 
 // passing shows an event that is not kept, unless the run is over.
 func (r *activeRun) passing(e report.Event) {
-	r.callsMu.Lock()
-	defer r.callsMu.Unlock()
+	r.passMu.Lock()
+	defer r.passMu.Unlock()
 	if f := r.svc.opt.Frontend; f != nil && !r.over {
 		f.Event(e)
 	}

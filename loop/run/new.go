@@ -173,10 +173,11 @@ func (s *Service) adopt(r *activeRun, first loop.Event) error {
 	return nil
 }
 
-// forget is called by a run that is over.
+// forget is called by a run that is over. What is kept of it is its end.
 func (s *Service) forget(r *activeRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.runs[r.id] = &activeRun{svc: s, id: r.id, session: r.session, done: r.done, final: r.final, finalErr: r.finalErr, stop: r.stop}
 	if s.sessions[r.session] == r {
 		delete(s.sessions, r.session)
 	}
