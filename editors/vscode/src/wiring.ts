@@ -48,6 +48,10 @@ export function react(parts: Parts): vscode.Disposable {
     draw(parts);
   });
   const stopApprovals = approvals.onChange(arrived => {
+    if (arrived !== undefined) {
+      const { callId, tool, title, stage } = arrived;
+      runs.expect(arrived.runId, { callId, tool, title, stage, arguments: arrived.arguments });
+    }
     draw(parts);
     if (arrived === undefined) {
       void parts.review.closeTabs();

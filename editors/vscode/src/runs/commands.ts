@@ -30,7 +30,8 @@ export function registerRunCommands(server: Server, log: RunLog, transcripts: Tr
       try {
         return await work(target ?? {});
       } catch (error) {
-        await showFailure(failing, error);
+        // Not waited for: a command is over when its work is, not when its message was read.
+        void showFailure(failing, error);
         return undefined;
       }
     });

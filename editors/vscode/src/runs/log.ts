@@ -108,6 +108,16 @@ export class RunLog {
     }
   }
 
+  /** A call that waits for an answer; its start is only told once it was allowed. */
+  expect(runId: string, call: { callId: string; tool: string; title: string; arguments: unknown; stage: string }): void {
+    const run = this.byId.get(runId);
+    if (run !== undefined && isLive(run) && toolCall(run, call.callId) === undefined) {
+      const { stage, ...known } = call;
+      const items = stageOf(run, stage).items;
+      items.push({ kind: 'tool', at: items.at(-1)?.at ?? '', ...known });
+    }
+  }
+
   /** An approval is no longer open. */
   settle(approvalId: string): void {
     for (const run of this.byId.values()) {
@@ -205,6 +215,7 @@ const changes: Partial<Record<string, (run: Run, event: AgentEvent) => void>> = 
   tool_started(run, event) {
     const known = toolCall(run, event.callId ?? '');
     if (known !== undefined) {
+      known.at = event.at ?? known.at;
       known.arguments = event.arguments ?? known.arguments;
       known.title = event.title ?? known.title;
       return;

@@ -8,7 +8,7 @@ import { LanguageClient, State, type ServerOptions } from 'vscode-languageclient
 import type { Requests, ServerAgent, ServerNotifications, ServerRequests } from '../protocol';
 import { AgentFeature } from './capabilities';
 import { locateServer, type Located } from './locate';
-import { languageFeatures } from './middleware';
+import { middleware } from './middleware';
 import { followed } from './scope';
 
 /** The running server, or the reason why there is none. */
@@ -145,7 +145,7 @@ export class Server implements vscode.Disposable {
     const client = new LanguageClient('agent-ls', 'agent-ls', options, {
       documentSelector: followed,
       outputChannel: this.output,
-      middleware: languageFeatures,
+      middleware,
       markdown: { isTrusted: false, supportHtml: false },
     });
     client.registerFeature(new AgentFeature());
