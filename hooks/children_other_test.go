@@ -4,4 +4,4 @@ package hooks_test
 
 import "testing"
 
-func killBusyChild(*testing.T) bool { return false }
+func killBusyChild(*testing.T) {}

@@ -72,18 +72,16 @@ func TestKilledFromOutside(t *testing.T) {
 		on("on_tool_call", "slow.risor", "func on_tool_call(ctx) {\n  for {\n    sorted(list(range 300000).map(string))\n  }\n}"))
 	done := make(chan hooks.Outcome)
 	go func() { done <- set.Fire(context.Background(), batch()) }()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	var o hooks.Outcome
-	for killed := false; ; {
+	for {
 		select {
 		case o = <-done:
 		case <-time.After(100 * time.Millisecond):
 			if time.Now().After(deadline) {
 				t.Fatal("the firing never ended")
 			}
-			if !killed {
-				killed = killBusyChild(t)
-			}
+			killBusyChild(t)
 			continue
 		}
 		break

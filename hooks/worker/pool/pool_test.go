@@ -113,16 +113,16 @@ func TestTimeLimit(t *testing.T) {
 // firing that made it grow still counts.
 func TestRecycled(t *testing.T) {
 	p := open(t, pool.Options{Workers: 1, Memory: 128 << 20})
-	s := text("func f(c) {\n  x := strings.repeat(\"x\", c)\n  return len(x)\n}")
-	q := request(60 << 20)
+	s := text("func f(c) {\n  x := strings.repeat(\"x\", c)\n  return x != \"\"\n}")
+	q := request(grows * 60 << 20)
 	q.Time = time.Minute
-	if a, f := p.Fire(context.Background(), s, q); f != nil || a.Value != int64(60<<20) {
+	if a, f := p.Fire(context.Background(), s, q); f != nil || a.Value != true {
 		t.Fatalf("%v, %v", a.Value, f)
 	}
 	if st := p.Stats(); st.Recycled != 1 {
 		t.Errorf("stats = %+v, want it recycled", st)
 	}
-	if a, f := p.Fire(context.Background(), s, request(5)); f != nil || a.Value != int64(5) {
+	if a, f := p.Fire(context.Background(), s, request(5)); f != nil || a.Value != true {
 		t.Errorf("afterwards %v, %v", a, f)
 	}
 }
@@ -130,7 +130,7 @@ func TestRecycled(t *testing.T) {
 // Memory within the limit is given, time after time.
 func TestMemoryWithinLimit(t *testing.T) {
 	p := open(t, pool.Options{Workers: 1, Memory: 128 << 20})
-	s := text("func f(c) {\n  x := strings.repeat(\"x\", c)\n  return len(x)\n}")
+	s := text("func f(c) {\n  x := strings.repeat(\"x\", c)\n  return x != \"\"\n}")
 	for range 8 {
 		q := request(100 << 20)
 		q.Time = time.Minute
@@ -138,10 +138,10 @@ func TestMemoryWithinLimit(t *testing.T) {
 			t.Fatalf("100 of 128 MiB: %v", f)
 		}
 	}
-	q := request(1 << 30)
+	q := request(4 << 30)
 	q.Time = time.Minute
 	if _, f := p.Fire(context.Background(), s, q); f == nil || f.Kind != pool.Limit || !strings.Contains(f.Message, "memory limit of 128 MiB") {
-		t.Errorf("1024 of 128 MiB: %v", f)
+		t.Errorf("4096 of 128 MiB: %v", f)
 	}
 }
 
