@@ -511,3 +511,69 @@ func containsAll(s string, parts ...string) bool {
 	}
 	return true
 }
+
+func TestARenamedFileTakesItsDiagnosticsAlong(t *testing.T) {
+	w := newWorkspace(t, map[string]string{".agent-ls/agents/old.toml": "[agent]\nnaem = 1\n"})
+	e := start(t, server.Options{})
+	e.Initialize(nil, w.folder())
+	was, is := w.uri(".agent-ls/agents/old.toml"), w.uri(".agent-ls/agents/new.toml")
+	e.AwaitDiagnostics(was, func(p lsptest.Published) bool { return has(p.Diagnostics, "unknown-key") })
+	if err := os.Rename(w.path(".agent-ls/agents/old.toml"), w.path(".agent-ls/agents/new.toml")); err != nil {
+		t.Fatal(err)
+	}
+	e.Notify("workspace/didRenameFiles", map[string]any{"files": []any{map[string]any{"oldUri": was, "newUri": is}}})
+	e.AwaitDiagnostics(is, func(p lsptest.Published) bool { return has(p.Diagnostics, "unknown-key") })
+	e.AwaitDiagnostics(was, func(p lsptest.Published) bool { return len(p.Diagnostics) == 0 })
+}
+
+func TestAKeystrokeConcernsOneDocument(t *testing.T) {
+	w := newWorkspace(t, nil)
+	e := start(t, server.Options{})
+	e.Initialize(nil, w.folder())
+	manifest, guard := w.uri(".agent-ls/agent.toml"), w.uri(".agent-ls/hooks/guard.risor")
+	e.Open(manifest, "toml", plainManifest)
+	e.Open(guard, "risor", plainGuard)
+	e.Diagnostics(manifest, 1)
+	e.Diagnostics(guard, 1)
+	before := len(e.Messages("textDocument/publishDiagnostics"))
+	const keys = 20
+	for range keys {
+		e.Diagnostics(guard, e.Change(guard, 0, 0, "// more\n"))
+	}
+	// Opening may make one more round for the manifest; typing makes none.
+	if n := len(e.Messages("textDocument/publishDiagnostics")) - before; n > keys+1 {
+		t.Errorf("%d keystrokes made %d publications", keys, n)
+	}
+}
+
+func TestSeveralRangesInOneChange(t *testing.T) {
+	e := start(t, server.Options{})
+	e.Initialize(nil, nil)
+	const uri = "untitled:a"
+	e.Open(uri, "risor", "x := 1\r\ny := 2")
+	at := func(l, c, l2, c2 int) lsptest.Range {
+		return lsptest.Range{Start: lsptest.Position{Line: l, Character: c}, End: lsptest.Position{Line: l2, Character: c2}}
+	}
+	e.Notify("textDocument/didChange", map[string]any{
+		"textDocument": map[string]any{"uri": uri, "version": 2},
+		"contentChanges": []any{
+			map[string]any{"range": at(0, 0, 0, 1), "text": "func one() { return 1 }\r\nlonger"},
+			map[string]any{"range": at(1, 0, 1, 6), "text": "z"},                               // speaks of the text after the first
+			map[string]any{"range": at(7, 7, 9, 9), "text": "\r\nfunc two() { return 2 }"},     // past the end
+			map[string]any{"range": at(1, 99, 1, 99), "text": "\r\nfunc three() { return 3 }"}, // past the line
+			map[string]any{"range": at(0, 5, 0, 8), "rangeLength": 3, "text": "four"},
+		},
+	})
+	var symbols []struct {
+		Name     string           `json:"name"`
+		Location lsptest.Location `json:"location"`
+	}
+	e.Must("textDocument/documentSymbol", lsptest.At(uri), &symbols)
+	var got []string
+	for _, s := range symbols {
+		got = append(got, s.Name)
+	}
+	if want := "four z three y two"; strings.Join(got, " ") != want {
+		t.Errorf("the symbols are %v, want %s", got, want)
+	}
+}
