@@ -150,6 +150,7 @@ func (d *dispatched) await(ctx context.Context, a report.Approval) (report.Answe
 	d.run.busy.Go(func() { s.show(show, a) })
 	select {
 	case answer := <-ask.answer:
+		<-show.Done() // whoever gave the answer takes it down, and says why
 		return answer, nil
 	case <-show.Done():
 		select {

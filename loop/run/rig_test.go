@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -201,6 +202,7 @@ type turn struct {
 	err   error
 	hold  bool // wait until the request is cancelled
 	parts []string
+	stop  string
 }
 
 // scripted is a model that plays turns and keeps its requests.
@@ -248,7 +250,7 @@ func (m *scripted) Stream(ctx context.Context, req loop.ModelRequest, onDelta fu
 	if t.err != nil {
 		return loop.ModelAnswer{}, t.err
 	}
-	a := loop.ModelAnswer{Usage: loop.Usage{Input: 100, Output: 10}, StopReason: "end"}
+	a := loop.ModelAnswer{Usage: loop.Usage{Input: 100, Output: 10}, StopReason: cmp.Or(t.stop, "end")}
 	if t.text != "" {
 		a.Blocks = append(a.Blocks, loop.Block{Kind: loop.TextBlock, Text: t.text})
 	}
