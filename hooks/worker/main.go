@@ -48,7 +48,7 @@ func Main() {
 	rt := script.New(page)
 	report.Environment = leftovers()
 	report.Descriptors = inherited()
-	grown := bound(memory*memoryScale, &report)
+	grown := bound(memory, &report)
 	confine(&report)
 	report.Files = tryFiles()
 	if attempt != "" {

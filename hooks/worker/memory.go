@@ -22,11 +22,11 @@ const recyclePart = 4
 // Two mechanisms work in here, the third is that the server replaces a worker
 // for which the returned function says so.
 func bound(limit int64, report *wire.Report) (grown func() bool) {
-	start := mapped()
-	debug.SetMemoryLimit(start + limit*softPercent/100)
-	report.Memory = hardLimit(limit)
+	start, all := mapped(), limit*memoryScale
+	debug.SetMemoryLimit(start + all*softPercent/100)
+	report.Memory = hardLimit(all)
 	if report.Memory != "" {
-		go watch(start + limit)
+		go watch(start + all)
 	}
 	total := []metrics.Sample{{Name: totalMetric}}
 	metrics.Read(total)

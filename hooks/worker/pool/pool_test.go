@@ -114,7 +114,7 @@ func TestTimeLimit(t *testing.T) {
 func TestRecycled(t *testing.T) {
 	p := open(t, pool.Options{Workers: 1, Memory: 128 << 20})
 	s := text("func f(c) {\n  x := strings.repeat(\"x\", c)\n  return x != \"\"\n}")
-	q := request(grows * 60 << 20)
+	q := request(60 << 20)
 	q.Time = time.Minute
 	if a, f := p.Fire(context.Background(), s, q); f != nil || a.Value != true {
 		t.Fatalf("%v, %v", a.Value, f)
@@ -131,7 +131,7 @@ func TestRecycled(t *testing.T) {
 func TestMemoryWithinLimit(t *testing.T) {
 	p := open(t, pool.Options{Workers: 1, Memory: 128 << 20})
 	s := text("func f(c) {\n  x := strings.repeat(\"x\", c)\n  return x != \"\"\n}")
-	for range 8 {
+	for range 4 {
 		q := request(100 << 20)
 		q.Time = time.Minute
 		if _, f := p.Fire(context.Background(), s, q); f != nil {
