@@ -20,13 +20,17 @@ import (
 
 // dispatch is the only way to a tool. It takes the calls in their order: those
 // that are safe beside each other run together, every other one alone, behind
-// all before it. Calls begin and end for whoever watches in their order, so
-// that the same answers give the same events.
+// all before it. For whoever watches, calls that run together all begin in
+// their order and then end in their order, so that the same answers give the
+// same events.
 func (r *activeRun) dispatch(ctx context.Context, ids []string, s loop.State) {
 	var together sync.WaitGroup
 	defer together.Wait()
-	before := closedChannel // closed when the call before has its result
-	for _, id := range ids {
+	before := closedChannel      // closed when the call before has its result
+	gated := make(chan struct{}) // closed when those that run together all began
+	closeGate := sync.OnceFunc(func() { close(gated) })
+	defer func() { closeGate() }()
+	for i, id := range ids {
 		c, ok := s.Call(id)
 		if !ok {
 			continue
@@ -39,28 +43,41 @@ func (r *activeRun) dispatch(ctx context.Context, ids []string, s loop.State) {
 		before = d.after
 		alone := !d.safe(callCtx)
 		if alone {
+			closeGate()
 			together.Wait()
+			gated = make(chan struct{})
+			closeGate = sync.OnceFunc(func() { close(gated) })
 		}
-		leave, err := r.turnstile.enter(callCtx, alone)
-		if err != nil {
-			d.finish(callCtx, d.stopped(callCtx))
-			close(d.after)
-			r.letGo(id, cancel)
-			continue
-		}
-		begun := d.gate(callCtx)
+		d.gated = gated
+		d.admitted(callCtx, alone)
 		work := func() {
 			defer r.letGo(id, cancel)
-			defer leave()
+			defer d.leave()
 			defer r.recovered()
-			d.through(callCtx, begun)
+			d.through(callCtx)
 		}
-		if alone || id == ids[len(ids)-1] {
+		if alone || i == len(ids)-1 {
+			closeGate()
 			work()
+			gated = make(chan struct{})
+			closeGate = sync.OnceFunc(func() { close(gated) })
 			continue
 		}
 		together.Go(work)
 	}
+}
+
+// admitted waits for a place and goes through the part of the gate that waits
+// for nobody.
+func (d *dispatched) admitted(ctx context.Context, alone bool) {
+	d.leave = func() {}
+	leave, err := d.run.turnstile.enter(ctx, alone)
+	if err != nil {
+		d.early = d.stopped(ctx)
+		return
+	}
+	d.leave = sync.OnceFunc(leave)
+	d.begun = d.gate(ctx)
 }
 
 var closedChannel = func() chan struct{} {
@@ -89,6 +106,9 @@ type dispatched struct {
 	started   time.Time
 	before    <-chan struct{} // closed when the call before this one is over
 	after     chan struct{}   // closed when this one is
+	gated     <-chan struct{} // closed when all that run beside it have begun
+	leave     func()          // gives its place back
+	begun     bool
 
 	mu      sync.Mutex // guards what the tool tells while it runs
 	edits   []loop.FileEdit
@@ -182,16 +202,16 @@ func (d *dispatched) gate(ctx context.Context) (begun bool) {
 // through brings the call to its result, asking a person where the gate said
 // so. A call that is neither begun nor asked about is somebody else's by now:
 // its arguments were edited, or the run ended.
-func (d *dispatched) through(ctx context.Context, begun bool) {
+func (d *dispatched) through(ctx context.Context) {
 	defer close(d.after)
-	if !begun && d.early == nil && d.judgement.Verdict == loop.VerdictAsk {
+	if !d.begun && d.early == nil && d.judgement.Verdict == loop.VerdictAsk {
 		var admitted bool
 		if admitted, d.early = d.ask(ctx, d.judgement, d.digest()); admitted {
-			begun = d.begin()
+			d.begun = d.begin()
 		}
 	}
 	switch {
-	case begun:
+	case d.begun:
 		d.perform(ctx)
 	case d.early != nil:
 		d.finish(ctx, d.early)
@@ -345,9 +365,12 @@ func (d *dispatched) output(tail string) {
 // finish posts the result of the call, behind those of the calls before it.
 func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult) {
 	took := time.Since(d.started)
-	select {
-	case <-d.before:
-	case <-ctx.Done():
+	d.leave() // others may run while this one waits for its turn to be shown
+	for _, turn := range []<-chan struct{}{d.gated, d.before} {
+		select {
+		case <-turn:
+		case <-ctx.Done():
+		}
 	}
 	d.mu.Lock()
 	d.over = true

@@ -116,7 +116,7 @@ func TestBrokenScriptsFailClosed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.real(map[string]string{"work/on_tool_call": tt.script})
-			r.verdict["write_file"] = loop.VerdictAllow
+			r.config.HookLimits.Operations = 1000
 			r.model.turns = []turn{{calls: []string{`write_file {"path":"out.txt","content":"x"}`}}}
 			s := r.start("x")
 			end := r.wait(s.RunID)
