@@ -9,6 +9,7 @@ import (
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
 
+	"agent-ls/loop/report"
 	"agent-ls/loop/run"
 )
 
@@ -24,6 +25,42 @@ const (
 // codeRequestFailed is the protocol's code for a well-formed request that
 // cannot be served.
 const codeRequestFailed = jsonrpc2.Code(protocol.LSPErrorCodesRequestFailed)
+
+// CannotStartData is that of -32010.
+type CannotStartData struct {
+	Diagnostics []FileDiagnostics `json:"diagnostics"`
+}
+
+// FileDiagnostics are the diagnostics of one file.
+type FileDiagnostics struct {
+	URI         string            `json:"uri"`
+	Diagnostics []json.RawMessage `json:"diagnostics" doc:"LSP Diagnostic"`
+}
+
+// AlreadyResolvedData is that of -32011. Outcome and By are there when this
+// server knows them.
+type AlreadyResolvedData struct {
+	ID      string                 `json:"id"`
+	Outcome report.ApprovalOutcome `json:"outcome,omitempty"`
+	By      string                 `json:"by,omitempty"`
+}
+
+// SessionBusyData is that of -32012.
+type SessionBusyData struct {
+	SessionID string `json:"sessionId"`
+	RunID     string `json:"runId,omitempty" doc:"the run it is busy with, if it is one of this server"`
+}
+
+// UnknownIDData is that of -32013.
+type UnknownIDData struct {
+	ID   string `json:"id"`
+	Kind string `json:"kind" enum:"run,session,approval,call,agent,model,stage,tool"`
+}
+
+// RefusedData is that of -32803, the protocol's own "request failed".
+type RefusedData struct {
+	Reason string `json:"reason" enum:"noFolder,closing,service"`
+}
 
 // failure makes an error answer with data.
 func failure(code jsonrpc2.Code, message string, data any) error {

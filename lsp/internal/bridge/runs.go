@@ -63,7 +63,10 @@ func (r *runs) started(id, sessionID string, f *folder, prompt string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.get(id)
-	s.sessionID, s.folder = sessionID, f
+	s.sessionID = sessionID
+	if f != nil { // else an event says it
+		s.folder = f
+	}
 	if prompt != "" {
 		s.prompt = prompt
 	}
