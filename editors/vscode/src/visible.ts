@@ -47,6 +47,11 @@ export function plainLabel(text: string, limit = 200): string {
   return visibleLine(text, limit).replaceAll('$(', '$ (').replaceAll('](', '] (');
 }
 
+/** Text as markdown in which nothing is markup, no address becomes a link, and lines can break between words. */
+export function markdownText(text: string, limit = 500): string {
+  return visibleLine(text, limit).replace(/[!-/:-@[-`{-~]/g, '\\$&');
+}
+
 /** A value as compact JSON, or as it is when it is a string. */
 export function shortValue(value: unknown, limit = 120): string {
   if (value === undefined) {

@@ -3,8 +3,8 @@
 // What is typed into it goes along with a denial.
 
 import * as vscode from 'vscode';
-import { duration, placeOf } from '../decisions/place';
-import { visible, visibleLine } from '../visible';
+import { duration, placeOf, type Place } from '../decisions/place';
+import { markdownText, visibleLine } from '../visible';
 import { changeLines, choicesOf, trailLine } from './describe';
 import { hunksOf, type OpenApproval, type OpenApprovals } from './open';
 
@@ -89,23 +89,15 @@ function reviewText(open: OpenApproval): vscode.MarkdownString {
   out.isTrusted = false;
   out.supportHtml = false;
   const row = (label: string, text: string): void => {
-    out.appendMarkdown(`- **${label}** `);
-    out.appendText(visibleLine(text, 500));
-    out.appendMarkdown('\n');
+    out.appendMarkdown(`- **${label}** ${markdownText(text)}\n`);
   };
   for (const why of approval.why ?? []) {
     row('Asks because', why);
   }
   for (const decision of approval.hooks ?? []) {
-    out.appendMarkdown('- **Hook** ');
-    out.appendText(`${trailLine(decision)} `);
-    appendPlace(out, placeOf(decision));
-    out.appendText(` ${duration(decision.durationUs)}`);
-    out.appendMarkdown('\n');
+    out.appendMarkdown(`- **Hook** ${markdownText(trailLine(decision))} (${placeLink(placeOf(decision))}, ${duration(decision.durationUs)})\n`);
     for (const line of changeLines(decision)) {
-      out.appendMarkdown('  - ');
-      out.appendText(line);
-      out.appendMarkdown('\n');
+      out.appendMarkdown(`  - ${markdownText(line)}\n`);
     }
   }
   if ((approval.hooks ?? []).length === 0) {
@@ -123,14 +115,11 @@ function reviewText(open: OpenApproval): vscode.MarkdownString {
 }
 
 /** A link to the line that decided, when it is in a file: the only link there is. */
-function appendPlace(out: vscode.MarkdownString, place: ReturnType<typeof placeOf>): void {
+function placeLink(place: Place): string {
   const uri = place.uri === undefined ? undefined : vscode.Uri.parse(place.uri);
   if (uri?.scheme !== 'file') {
-    out.appendText(visible(place.label));
-    return;
+    return markdownText(place.label);
   }
   const target = uri.with({ fragment: `L${(place.line ?? 0) + 1},${(place.character ?? 0) + 1}` });
-  out.appendMarkdown('[');
-  out.appendText(place.label);
-  out.appendMarkdown(`](<${target.toString()}>)`);
+  return `[${markdownText(place.label)}](<${target.toString()}>)`;
 }

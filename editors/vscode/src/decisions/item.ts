@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Decision } from '../protocol';
-import { visible } from '../visible';
+import { markdownText, visible } from '../visible';
 import { duration, placeOf } from './place';
 
 const icons: Record<string, [icon: string, color?: string]> = {
@@ -31,26 +31,22 @@ export function decisionTooltip(decision: Decision): vscode.MarkdownString {
   const out = new vscode.MarkdownString();
   out.isTrusted = false;
   out.supportHtml = false;
-  out.appendMarkdown('**');
-  out.appendText(`${visible(decision.event)}: ${visible(decision.action)}`);
-  out.appendMarkdown('**\n\n');
+  out.appendMarkdown(`**${markdownText(`${decision.event}: ${decision.action}`)}**\n\n`);
   const reason = decision.error?.message ?? decision.reason;
   if (reason !== undefined && reason !== '') {
-    out.appendText(visible(reason));
-    out.appendMarkdown('\n\n');
+    out.appendMarkdown(`${markdownText(reason, 2000)}\n\n`);
   }
   for (const change of decision.changes ?? []) {
     out.appendCodeblock(visible(`${change.path}\n- ${JSON.stringify(change.before)}\n+ ${JSON.stringify(change.after)}`), 'diff');
   }
   if (decision.printed !== undefined && decision.printed !== '') {
-    out.appendText('printed');
+    out.appendMarkdown('printed');
     out.appendCodeblock(visible(decision.printed), 'text');
   }
   for (const frame of decision.error?.stack ?? []) {
-    out.appendText(visible(frame));
-    out.appendMarkdown('\n\n');
+    out.appendMarkdown(`${markdownText(frame)}\n\n`);
   }
   const operations = decision.operations === undefined ? '' : `, ${decision.operations} operations`;
-  out.appendText(`${placeOf(decision).label}, ${duration(decision.durationUs)}${operations}, stage ${visible(decision.stage)}`);
+  out.appendMarkdown(markdownText(`${placeOf(decision).label}, ${duration(decision.durationUs)}${operations}, stage ${decision.stage}`));
   return out;
 }

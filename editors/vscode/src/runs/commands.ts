@@ -2,6 +2,7 @@
 // be given what it would ask for, so that keys and tasks can use it.
 
 import * as vscode from 'vscode';
+import type { Range } from 'vscode-languageserver-protocol';
 import { fileName } from '../decisions/place';
 import {
   errorCodes, type CannotStart, type Mode, type ResumeResult, type Session, type StartResult, type UndoResult,
@@ -96,7 +97,8 @@ async function chooseAgent(server: Server): Promise<string | undefined | false> 
   return picked?.name ?? false;
 }
 
-function selectedContext(): { uri: string; range: vscode.Range; label: string } | undefined {
+/** What is selected in the editor, to point the agent at. */
+function selectedContext(): { uri: string; range: Range; label: string } | undefined {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.uri.scheme !== 'file' || editor.selection.isEmpty) {
     return undefined;
@@ -104,7 +106,9 @@ function selectedContext(): { uri: string; range: vscode.Range; label: string } 
   const { start: from, end: to } = editor.selection;
   const lines = from.line === to.line ? `line ${from.line + 1}` : `lines ${from.line + 1} to ${to.line + 1}`;
   const uri = editor.document.uri.toString();
-  return { uri, range: new vscode.Range(from, to), label: `${lines} of ${fileName(uri)}` };
+  // Plain objects: the editor's own ranges turn into arrays on the wire.
+  const range = { start: { line: from.line, character: from.character }, end: { line: to.line, character: to.character } };
+  return { uri, range, label: `${lines} of ${fileName(uri)}` };
 }
 
 async function steer(server: Server, log: RunLog, target: Target): Promise<void> {

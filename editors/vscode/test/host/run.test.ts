@@ -92,6 +92,13 @@ suite('runs', () => {
     assert.equal(await onDisk('calc.go'), before);
   });
 
+  test('a selection goes along', async () => {
+    const editor = await vscode.window.showTextDocument(file('calc.go'));
+    editor.selection = new vscode.Selection(3, 0, 4, 3);
+    const run = await startRun(parts, 'Fix the sum');
+    await approvalOf(parts, run);
+  });
+
   test('their transcript can be read', async () => {
     const run = await startRun(parts, 'Fix the sum');
     await approvalOf(parts, run);

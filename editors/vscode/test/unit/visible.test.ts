@@ -1,5 +1,5 @@
 import * as assert from 'node:assert/strict';
-import { plainLabel, shortValue, visible, visibleLine } from '../../src/visible';
+import { markdownText, plainLabel, shortValue, visible, visibleLine } from '../../src/visible';
 
 suite('visible text', () => {
   const cases: [name: string, text: string, want: string][] = [
@@ -26,6 +26,10 @@ suite('visible text', () => {
 
   test('a label draws no icon and no link', () => {
     assert.equal(plainLabel('$(check) done [x](command:rm)'), '$ (check) done [x] (command:rm)');
+  });
+
+  test('in markdown nothing is markup and no address a link', () => {
+    assert.equal(markdownText('**a** <b> &amp; https://x.y'), '\\*\\*a\\*\\* \\<b\\> \\&amp\\; https\\:\\/\\/x\\.y');
   });
 
   test('a value is compact', () => {
