@@ -1,3 +1,3 @@
--- The server's configuration, as `vim.lsp.enable('agent-ls')` finds it. It attaches to every file below a folder with an
--- agent, since the agent reads what the user sees, saved or not.
+-- What `vim.lsp.enable("agent-ls")` finds. It attaches to every file below a folder with an agent, since
+-- the agent reads what the user sees, saved or not.
 return require('agent-ls.client').config()

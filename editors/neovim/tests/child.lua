@@ -32,9 +32,17 @@ function Child:cmd(command)
   vim.rpcrequest(self.chan, 'nvim_command', command)
 end
 
---- Types keys as a person would.
+--- Types keys as a person would, and ends whatever they left half done (an operator, a mapping).
 function Child:type(keys)
   vim.rpcrequest(self.chan, 'nvim_input', keys)
+  local ready = vim.wait(20000, function()
+    local mode = vim.rpcrequest(self.chan, 'nvim_get_mode') -- answered even while Neovim waits for a key
+    if mode.blocking then
+      vim.rpcrequest(self.chan, 'nvim_input', '<Esc>')
+    end
+    return not mode.blocking
+  end, 10)
+  assert(ready, 'the child waits for keys for ever')
   self:lua('return 1') -- a round trip: the keys have been read
 end
 

@@ -42,9 +42,15 @@
                 (push prompt test-asked)
                 test-answer)))
 
+;; Not `jsonrpc-request': it throws out of the process filter when its answer comes, and what came in the same
+;; piece of output stays unread until there is more.
 (defun test-execute (command &rest arguments)
-  (jsonrpc-request (eglot-current-server) :workspace/executeCommand
-                   (list :command command :arguments (vconcat arguments)) :timeout 20))
+  (let (answer)
+    (jsonrpc-async-request (eglot-current-server) :workspace/executeCommand
+                           (list :command command :arguments (vconcat arguments))
+                           :success-fn (lambda (result) (setq answer (list result)))
+                           :error-fn (lambda (err) (setq answer (list err))))
+    (car (test-wait (lambda () answer)))))
 
 (setq project-find-functions (list (lambda (_) (cons 'transient (file-name-as-directory (getenv "WORKSPACE"))))))
 

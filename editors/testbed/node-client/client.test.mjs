@@ -13,7 +13,7 @@ import {
   DocumentSymbolRequest, DefinitionRequest, CodeActionRequest, DocumentDiagnosticRequest,
   PublishDiagnosticsNotification, ShowMessageRequest, ApplyWorkspaceEditRequest, ShowDocumentRequest,
   WorkDoneProgressCreateRequest, ConfigurationRequest, RegistrationRequest, WorkspaceFoldersRequest,
-} from 'vscode-languageserver-protocol/node.js';
+} from 'vscode-languageserver-protocol/node';
 
 const open = [];
 afterEach(async () => {
@@ -106,7 +106,7 @@ test('columns count UTF-16 after a character outside the BMP', async () => {
   await editor.openFile(faulty, 'risor', 'func on_tool_call(ctx) {\r\n    x := "😀"; return ctx.tool_cals == x\r\n}\r\n');
   const found = await until('a diagnostic', () =>
     editor.diagnostics.get(editor.uri(faulty))?.diagnostics.find(d => d.code === 'unknown-field'));
-  assert.equal(found.range.start.character, 27);
+  assert.equal(found.range.start.character, 26);
 });
 
 test('completion, hover, symbols and definition', async () => {
@@ -178,6 +178,24 @@ test('the whole run through the standard requests alone', async () => {
   });
   await editor.connection.sendRequest(ExecuteCommandRequest.type, { command: 'agent.undo', arguments: [started.runId] });
   assert.ok(editor.read('calc.go').includes('a - b'));
+});
+
+test('undo while the run still ends, and another run at once', async () => {
+  const asked = [];
+  const editor = await start(plain, {
+    'window/showMessageRequest': params => {
+      asked.push(params);
+      return params.actions.find(a => a.title === (asked.length % 2 ? 'Allow once' : 'Deny'));
+    },
+  });
+  for (let round = 1; round <= 5; round++) {
+    const first = await editor.connection.sendRequest(ExecuteCommandRequest.type, { command: 'agent.run', arguments: ['x'] });
+    await until('the edit', () => editor.read('calc.go').includes('a + b'));
+    await editor.connection.sendRequest(ExecuteCommandRequest.type, { command: 'agent.undo', arguments: [first.runId] });
+    await editor.connection.sendRequest(ExecuteCommandRequest.type, { command: 'agent.run', arguments: ['x'] });
+    await until(`question ${2 * round}`, () => asked.length === 2 * round);
+    assert.ok(editor.read('calc.go').includes('a - b'));
+  }
 });
 
 test('a dismissed question is a denial', async () => {

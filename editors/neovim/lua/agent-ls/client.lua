@@ -15,6 +15,8 @@ function M.config()
       end
     end,
     capabilities = {
+      -- Neovim applies versioned edits, though it does not say so.
+      workspace = { workspaceEdit = { documentChanges = true } },
       experimental = {
         agent = { version = 1, approvals = true, events = true, decisions = true, save = true },
       },

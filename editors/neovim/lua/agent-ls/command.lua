@@ -190,7 +190,10 @@ function M.run(args)
   if sub then
     return sub.run(rest, args)
   end
-  local lines = { word == '' and 'agent-ls: what shall the agent do?' or ('agent-ls: unknown subcommand %q'):format(word) }
+  local lines = { 'agent-ls: what shall the agent do?' }
+  if word ~= '' then
+    lines[1] = ('agent-ls: unknown subcommand %q'):format(word)
+  end
   for _, name in ipairs(M.names()) do
     lines[#lines + 1] = '  :Agent ' .. name .. ' ' .. subcommands[name].doc
   end

@@ -27,7 +27,12 @@ function M.item(d, encoding)
   end
   what = ('%s (%.1f ms)'):format(what, (d.durationUs or 0) / 1000)
   for _, change in ipairs(d.changes or {}) do
-    what = ('%s  %s: %s → %s'):format(what, change.path, vim.json.encode(change.before), vim.json.encode(change.after))
+    what = ('%s  %s: %s → %s'):format(
+      what,
+      change.path,
+      vim.json.encode(change.before),
+      vim.json.encode(change.after)
+    )
   end
   local item = { text = text.visible(what):gsub('\n', ' '), type = d.action == 'error' and 'E' or 'I' }
   local where = (d.error and d.error.uri and d.error) or d.hook

@@ -1,6 +1,6 @@
 --- agent-ls for Neovim: a thin client of the server's `agent/*` requests. It draws and asks; what
---- is right and what is allowed is the server's to say. Start at `agent-ls.client` for the connection, `agent-ls.command`
---- for `:Agent`.
+--- is right and what is allowed is the server's to say. Start at `agent-ls.client` for the connection,
+--- `agent-ls.command` for `:Agent`.
 local M = {}
 
 --- @class agent_ls.Options

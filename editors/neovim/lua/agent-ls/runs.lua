@@ -132,8 +132,7 @@ end
 --- Notes a run that was just started, before its first event.
 --- @param started { runId: string, sessionId: string }
 function M.started(started)
-  M.runs[started.runId] = M.runs[started.runId]
-    or { status = 'running', stage = '', session = started.sessionId }
+  M.runs[started.runId] = M.runs[started.runId] or { status = 'running', stage = '', session = started.sessionId }
   M.newest = started.runId
   if require('agent-ls').options.open_log then
     M.open(started.runId)
