@@ -36,14 +36,16 @@ func (s *Server) Initialize(_ context.Context, params *protocol.InitializeParams
 	}, nil
 }
 
-// initialized begins the background work.
+// initialized begins the background work, once: some clients say it twice.
 func (s *Server) initialized(context.Context, json.RawMessage) (any, error) {
-	s.spawn(s.diagnoser.run)
-	s.spawn(func(ctx context.Context) { s.session.Poll(ctx, s.caps.WatchedFiles) })
-	s.spawn(s.register)
-	if s.extension.Initialized != nil {
-		s.spawn(s.extension.Initialized)
-	}
+	s.begin.Do(func() {
+		s.spawn(s.diagnoser.run)
+		s.spawn(func(ctx context.Context) { s.session.Poll(ctx, s.caps.WatchedFiles) })
+		s.spawn(s.register)
+		if s.extension.Initialized != nil {
+			s.spawn(s.extension.Initialized)
+		}
+	})
 	return nil, nil
 }
 

@@ -45,6 +45,8 @@ type Server struct {
 	extension *Extension
 	diagnoser *diagnoser
 
+	begin sync.Once // of the background work
+
 	// Goroutines of the server itself; Close joins them.
 	background context.Context
 	stop       context.CancelFunc
