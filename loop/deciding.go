@@ -162,7 +162,11 @@ func (m *machine) vetted(e Event) {
 		case HookModify:
 			k := slices.IndexFunc(e.Calls, func(h HookedCall) bool { return h.ID == c.ID })
 			if k < 0 {
-				m.refuse(i, "a hook left this call out")
+				why := "a hook left this call out"
+				if slices.Contains(e.Denied, c.ID) { // by one hook, while another changed the rest
+					why = e.Reason
+				}
+				m.refuse(i, why)
 				continue
 			}
 			left := e.Calls[k]

@@ -312,11 +312,11 @@ func (l *loader) region(one *layer, k *entry, where string) (Region, bool) {
 		r.Seed = v.text
 		if file, ok := strings.CutPrefix(v.text, "file:"); ok {
 			named := &node{kind: stringKind, span: v.span, text: file}
-			_, text, ok := l.fileIn(one, named, l.sources.Root, "seed")
+			path, text, ok := l.fileIn(one, named, l.sources.Root, "seed")
 			if !ok {
 				return Region{}, false
 			}
-			r.Seed = string(text)
+			r.Seed, r.SeedPath = string(text), path
 		}
 	}
 	return r, true

@@ -118,6 +118,7 @@ type Region struct {
 	Kind      string // "pinned", "temporary", "sliding"
 	MaxTokens int
 	Seed      string // text, resolved
+	SeedPath  string // the file that it came from, absolute; "" for a literal
 }
 
 // Model is one [models.NAME].

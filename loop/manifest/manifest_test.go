@@ -181,7 +181,7 @@ func TestEverySectionIsDecoded(t *testing.T) {
 	wantStages := []Stage{
 		{Name: "plan", System: "Plan first.\n", Tools: []string{"read_file", "grep", "mcp__files__read"}, MaxTurns: 20, Next: "implement",
 			Transitions: []Transition{{"review", "model_choice", "large plans", 3}},
-			Regions:     []Region{{"notes", "pinned", 900, "note\n"}}},
+			Regions:     []Region{{Name: "notes", Kind: "pinned", MaxTokens: 900, Seed: "note\n", SeedPath: filepath.Join(cfg.Root, "NOTES.md")}}},
 		{Name: "implement", Index: 1, Tools: []string{"*"}, MaxTurns: 50},
 		{Name: "review", Index: 2, System: "Review.", Tools: []string{"*"}, MaxTurns: 50, Next: "implement"},
 	}

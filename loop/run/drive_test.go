@@ -243,17 +243,6 @@ func TestCannotStart(t *testing.T) {
 			}
 		})
 	}
-	t.Run("another agent's error does not count", func(t *testing.T) {
-		r := newRig(t)
-		r.config.Agents = append(r.config.Agents, manifest.Agent{Name: "other", Path: "agents/other.toml"})
-		r.svc.opt.Manifest = func(context.Context) (*manifest.Config, []check.Finding) {
-			return r.config, []check.Finding{{Path: "agents/other.toml", Severity: check.Error, Message: "broken"}}
-		}
-		r.model.turns = []turn{{text: "fine"}}
-		if end := r.wait(r.start("x").RunID); end.Status != report.Done {
-			t.Errorf("end %+v", end)
-		}
-	})
 }
 
 func TestConcurrencyAndOrder(t *testing.T) {

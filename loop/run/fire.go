@@ -54,7 +54,7 @@ func decided(c loop.Command, s loop.State, out hooks.Outcome) (loop.Event, []hoo
 	case contract.Retry:
 		e.Action = loop.HookRetry
 	case contract.Modify:
-		e.Action = loop.HookModify
+		e.Action, e.Denied = loop.HookModify, out.Calls
 		if err := takeValue(&e, s, out.Value); err != nil {
 			return malformed(e, decisions, err)
 		}

@@ -68,9 +68,9 @@ func (s *Service) load(ctx context.Context, agent, model string, mode loop.Mode)
 	}
 	a := pick(cfg.Agents, agent)
 	if a == nil {
-		return nil, append(blocking(cfg, nil, findings), unknownAgent(cfg, agent))
+		return nil, append(errorsOf(findings), unknownAgent(cfg, agent))
 	}
-	findings = blocking(cfg, a, findings)
+	findings = cfg.Blocking(a.Name, findings)
 	if mode == "" {
 		mode = loop.ModeAsk
 	}
@@ -100,33 +100,6 @@ func pick(agents []manifest.Agent, name string) *manifest.Agent {
 		return nil
 	}
 	return &agents[i]
-}
-
-// blocking are the findings that keep the agent from running: those marked
-// error, but for the ones in files that only other agents use.
-func blocking(cfg *manifest.Config, a *manifest.Agent, all []finding) []finding {
-	foreign := map[string]bool{}
-	for i := range cfg.Agents {
-		if a != nil && cfg.Agents[i].Name != a.Name {
-			foreign[cfg.Agents[i].Path] = true
-			for _, d := range cfg.Agents[i].Hooks {
-				foreign[d.Path] = true
-			}
-		}
-	}
-	if a != nil {
-		delete(foreign, a.Path)
-		for _, d := range a.Hooks {
-			delete(foreign, d.Path)
-		}
-	}
-	var kept []finding
-	for _, f := range all {
-		if f.Severity == check.Error && !foreign[f.Path] {
-			kept = append(kept, f)
-		}
-	}
-	return kept
 }
 
 // codeCannotStart marks what is wrong with a run as a whole.
@@ -220,11 +193,18 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 		return nil, nil, fmt.Errorf("load hooks: %d are declared and there is no engine for them", len(a.Hooks))
 	}
 	floor := sandbox.Detect(cfg.Sandbox, sandbox.Dirs{Root: s.opt.Root, State: s.opt.StateDir, Cache: s.opt.CacheDir})
+	// The variables that hold models' keys need not look like keys.
+	for _, m := range cfg.Models {
+		if m.APIKeyEnv != "" {
+			floor = floor.Without(m.APIKeyEnv)
+		}
+	}
 	g.sandbox, g.inForce = floor.Describe(), floor.InForce()
 	rules, found := s.rules(cfg)
 	findings = append(findings, errorsOf(found)...)
 	if rules != nil {
 		g.judge = rules.Judge
+		findings = append(findings, hiddenSeeds(a, rules)...)
 	}
 	for _, t := range tool.Builtin(s.toolOptions(cfg, floor, tracker, rules)) {
 		g.add(t)
@@ -234,6 +214,21 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 	models, found := s.chain(cfg, p.Model, a.Path)
 	g.models = models
 	return g, append(findings, found...), nil
+}
+
+// hiddenSeeds finds regions whose seed would show the model a file that no
+// tool may read.
+func hiddenSeeds(a *manifest.Agent, rules *policy.Rules) []finding {
+	var found []finding
+	for i := range a.Stages {
+		for _, r := range a.Stages[i].Regions {
+			if r.SeedPath != "" && rules.Unreadable(r.SeedPath) {
+				found = append(found, finding{Path: a.Path, Span: a.Stages[i].At, Code: codeCannotStart, Severity: check.Error,
+					Message: fmt.Sprintf("the seed of region %q is %s, which a rule denies to read", r.Name, r.SeedPath)})
+			}
+		}
+	}
+	return found
 }
 
 func (g *gear) add(t loop.Tool) {
