@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh
+# test.sh [--only unit|host|window]
 # Everything there is to test about the VS Code extension: types and lint, unit tests, the packaged extension in the extension
 # host of a real VS Code, and its window, all against the real server. Installs what it needs, once. Pictures of the window
 # go to shots/ at the root of the project. The last line is "N passed, N failed".
@@ -18,4 +18,4 @@ npm run --silent check
 node esbuild.mjs unit host
 mkdir -p "$root/shots"
 exec node "$here/lanes.mjs" \
-  --host "$vscode_host" --chromium "$chromium" --extension "$extension" --vsix "$vsix" --shots "$root/shots"
+  --host "$vscode_host" --chromium "$chromium" --extension "$extension" --vsix "$vsix" --shots "$root/shots" "$@"

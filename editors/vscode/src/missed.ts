@@ -1,9 +1,11 @@
 // What this window missed: asked for when a server is ready, and when
 // something of the past is looked at.
 
+import * as vscode from 'vscode';
 import type { DecisionFilter } from './decisions/view';
 import type { Parts } from './parts';
-import type { Requests } from './protocol';
+import type { Question, Requests } from './protocol';
+import { askQuestion } from './runs/question';
 import { messageOf } from './server/server';
 
 /** How many decisions one request asks for, and how many requests are made at most. */
@@ -14,6 +16,9 @@ const pages = 50;
 export async function catchUp(parts: Parts): Promise<void> {
   const pending = await asked(parts, 'agent/pending', {});
   parts.approvals.restore(pending?.approvals ?? []);
+  for (const question of pending?.questions ?? []) {
+    void askAgain(parts, question);
+  }
   const before = await asked(parts, 'agent/sessions', { limit: 50 });
   const here = new Set(parts.runs.runs.map(run => run.sessionId));
   parts.runsTree.setPast((before?.sessions ?? []).filter(session => !here.has(session.sessionId)));
@@ -22,6 +27,14 @@ export async function catchUp(parts: Parts): Promise<void> {
   }
   if (parts.decisionsView.visible) {
     await loadDecisions(parts, {});
+  }
+}
+
+/** Asks a question that was left open. Leaving it again leaves it open. */
+async function askAgain(parts: Parts, question: Question): Promise<void> {
+  const given = await askQuestion(question, new vscode.CancellationTokenSource().token);
+  if ('answer' in given) {
+    await asked(parts, 'agent/resolve', { id: question.id, answer: given.answer });
   }
 }
 

@@ -211,10 +211,11 @@ export interface CannotStart {
 
 /** What this extension asks of the server: method → params and result. */
 export interface Requests {
-  'agent/list': [params: Record<string, never>, result: { agents: { name: string; model: string }[] }];
+  'agent/list': [params: { folder?: string }, result: { agents: { name: string; model: string }[] }];
   'agent/start': [
     params: {
       prompt: string;
+      folder?: string;
       agent?: string;
       sessionId?: string;
       model?: string;
@@ -229,7 +230,7 @@ export interface Requests {
   'agent/sessions': [params: { limit?: number; cursor?: string }, result: { sessions: Session[]; cursor?: string }];
   'agent/events': [params: { sessionId: string; afterSeq?: number }, result: { events: AgentEvent[]; lastSeq: number }];
   'agent/pending': [params: Record<string, never>, result: { approvals: Approval[]; questions?: Question[] }];
-  'agent/resolve': [params: ApprovalAnswer & { id: string }, result: { ok: boolean }];
+  'agent/resolve': [params: (ApprovalAnswer & { id: string }) | { id: string; answer: string }, result: { ok: boolean }];
   'agent/decisions': [params: { uri?: string; runId?: string; limit?: number; cursor?: string }, result: { decisions: Decision[]; cursor?: string }];
   'agent/undo': [params: { runId: string; callId?: string; dryRun?: boolean }, result: UndoResult];
 }

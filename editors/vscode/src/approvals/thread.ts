@@ -34,7 +34,7 @@ export class ReviewThreads implements vscode.Disposable {
     const thread = this.controller.createCommentThread(uri, new vscode.Range(line, 0, line, 0), [comment(open)]);
     thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
     thread.canReply = true;
-    thread.label = visibleLine(open.approval.title, 120);
+    thread.label = `May this ${visibleLine(open.approval.tool, 60)} call run?`;
     thread.contextValue = contextOf(open);
     this.threads.set(open.approval.id, thread);
   }

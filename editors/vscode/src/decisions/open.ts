@@ -18,7 +18,9 @@ export async function openPlace(decision: Decision): Promise<void> {
   const at = range === undefined
     ? new vscode.Range(0, 0, 0, 0)
     : new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
-  const editor = await vscode.window.showTextDocument(document, { selection: at, preview: true });
+  // The cursor only: what is selected would go along with the next run.
+  const cursor = new vscode.Range(at.start, at.start);
+  const editor = await vscode.window.showTextDocument(document, { selection: cursor, preview: true });
   editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   if (await changedSince(document, decision)) {
     vscode.window.setStatusBarMessage(`$(warning) ${fileName(place.uri)} was edited after this decision: the line may be another one`, 8000);

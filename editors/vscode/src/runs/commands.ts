@@ -55,6 +55,10 @@ async function start(server: Server, given: RunArguments): Promise<StartResult |
   if (!(await trusted())) {
     return undefined;
   }
+  const folder = await chooseFolder();
+  if (folder === undefined) {
+    return undefined;
+  }
   const selection = selectedContext();
   const prompt = given.prompt ?? (await vscode.window.showInputBox({
     title: 'Start a run',
@@ -65,7 +69,7 @@ async function start(server: Server, given: RunArguments): Promise<StartResult |
   if (prompt === undefined || prompt.trim() === '') {
     return undefined;
   }
-  const agent = given.agent ?? (await chooseAgent(server));
+  const agent = given.agent ?? (await chooseAgent(server, folder));
   if (agent === false) {
     return undefined;
   }
@@ -73,6 +77,7 @@ async function start(server: Server, given: RunArguments): Promise<StartResult |
   const model = settings.get<string>('model', '').trim();
   return await server.request('agent/start', {
     prompt: prompt.trim(),
+    folder,
     mode: given.mode ?? settings.get<Mode>('mode', 'ask'),
     ...(agent === undefined ? {} : { agent }),
     ...(model === '' ? {} : { model }),
@@ -81,12 +86,28 @@ async function start(server: Server, given: RunArguments): Promise<StartResult |
   });
 }
 
+/** The folder that the run is for: the active editor's, the only one, or the one that the user picks. */
+async function chooseFolder(): Promise<string | undefined> {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const active = vscode.window.activeTextEditor?.document.uri;
+  if (folders.length === 0) {
+    void vscode.window.showInformationMessage('Open a folder first: the agent works in one.');
+    return undefined;
+  }
+  if (folders.length === 1) {
+    return folders[0]?.uri.toString();
+  }
+  const nearest = active === undefined ? undefined : vscode.workspace.getWorkspaceFolder(active);
+  const found = nearest ?? (await vscode.window.showWorkspaceFolderPick({ placeHolder: 'In which folder is the agent to work?' }));
+  return found?.uri.toString();
+}
+
 /** Asks which agent when there are several; false when the user left the list. */
-async function chooseAgent(server: Server): Promise<string | undefined | false> {
+async function chooseAgent(server: Server, folder: string): Promise<string | undefined | false> {
   if (!server.supports('agent/list')) {
     return undefined;
   }
-  const { agents } = await server.request('agent/list', {});
+  const { agents } = await server.request('agent/list', { folder });
   if (agents.length <= 1) {
     return undefined;
   }

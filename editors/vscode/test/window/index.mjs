@@ -121,6 +121,10 @@ function mainJob() {
       await wb.page.locator('.review-widget .review-thread-reply-button').click();
       await wb.page.keyboard.type('hello is not needed');
       await wb.shot('deny-with-reason');
+      const buttons = await wb.page.locator('.review-widget .form-actions .monaco-button').allInnerTexts();
+      if (buttons.join() !== 'Deny') {
+        throw new Error(`a key could take the reason for a yes: ${buttons.join(', ')}`);
+      }
       await wb.page.locator('.review-widget .form-actions .monaco-button', { hasText: 'Deny' }).click();
       await wb.status().filter({ hasText: '1 to approve' }).waitFor({ state: 'detached' });
       await wb.row('Runs', 'Say hello').filter({ hasText: 'done' }).waitFor();
