@@ -15,7 +15,7 @@ help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 build: ## build bin/agent-ls
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/agent-ls ./cmd/agent-ls
+	go build -ldflags '$(LDFLAGS)' -o bin/agent-ls ./cmd/agent-ls
 
 demo: build ## run the main job in a scratch workspace (DEMO_YES=1 answers its questions)
 	bin/agent-ls demo

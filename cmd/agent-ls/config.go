@@ -26,7 +26,7 @@ func newConfigCommand(dirs *folders) *cobra.Command {
 			if err := dirs.resolve(); err != nil {
 				return err
 			}
-			config, findings := manifest.Load(cmd.Context(), dirs.sources(nil))
+			config, findings := manifest.Load(cmd.Context(), dirs.sources())
 			printFindings(os.Stderr, findings, readText)
 			if asJSON {
 				return printJSON(cmd, config.Origins)

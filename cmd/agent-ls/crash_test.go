@@ -47,9 +47,6 @@ const crashRehearsal = `turns:
 // the demo's run, each in a workspace of its own, and resumes it: the history
 // is well-formed, the run ends once, and nothing with effects ran twice.
 func TestKillAndResume(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills and restarts the program twenty times")
-	}
 	whole := crashRun(t, t.TempDir(), nil, true)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d; a run takes %s", seed, whole)

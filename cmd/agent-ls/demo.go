@@ -16,6 +16,7 @@ import (
 
 	"agent-ls/hooks/check"
 	"agent-ls/loop"
+	"agent-ls/loop/agent"
 	"agent-ls/loop/journal"
 	"agent-ls/loop/report"
 	"agent-ls/loop/run"
@@ -55,7 +56,7 @@ type demo struct {
 	model  string
 	dirs   folders
 	screen *terminal
-	agent  *agent
+	agent  *agent.Agent
 	runID  string
 	sessID string
 	step   int
@@ -75,7 +76,7 @@ func (d *demo) run(ctx context.Context, dir string) error {
 	if err := d.openAgent(); err != nil {
 		return failed("demo: %v", err)
 	}
-	defer d.agent.close()
+	defer d.agent.Close()
 	end, err := d.work(ctx)
 	if err != nil {
 		return startError(err, d.dirs.root)
@@ -217,7 +218,7 @@ func (d *demo) relative(path string) string {
 
 func (d *demo) openAgent() error {
 	var err error
-	d.agent, err = d.dirs.open(d.screen, nil, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	d.agent, err = d.dirs.open(d.screen, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	return err
 }
 

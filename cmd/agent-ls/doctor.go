@@ -30,7 +30,7 @@ func newDoctorCommand(dirs *folders) *cobra.Command {
 			if err := dirs.resolve(); err != nil {
 				return err
 			}
-			config, findings := manifest.Load(cmd.Context(), dirs.sources(nil))
+			config, findings := manifest.Load(cmd.Context(), dirs.sources())
 			var rows []diagnosis
 			rows = append(rows, diagnosis{"program", true, fmt.Sprintf("agent-ls %s, %s/%s", version, runtime.GOOS, runtime.GOARCH)})
 			rows = append(rows, workerRows(cmd.Context())...)

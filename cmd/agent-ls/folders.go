@@ -9,12 +9,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"agent-ls/hooks"
 	"agent-ls/hooks/check"
-	"agent-ls/loop"
-	"agent-ls/loop/journal"
+	"agent-ls/loop/agent"
 	"agent-ls/loop/manifest"
-	"agent-ls/loop/model"
 	"agent-ls/loop/run"
 	"agent-ls/loop/tool"
 )
@@ -96,55 +93,25 @@ func workspaceOf(dir string) string {
 	}
 }
 
-// sources are the layers of configuration for this workspace. flags hold what
-// the command line sets, by dotted path.
-func (f *folders) sources(flags map[string]any) manifest.Sources {
+// sources are the layers of configuration for this workspace.
+func (f *folders) sources() manifest.Sources {
 	return manifest.Sources{
 		Root:       f.root,
 		UserConfig: f.userConfig,
 		Environ:    os.Environ(),
-		Flags:      flags,
 	}
 }
 
-// agent is a service with all that it stands on.
-type agent struct {
-	*run.Service
-	hooks   *hooks.Engine
-	journal *journal.Journal
-}
-
-// open builds the service of this workspace for a front end. Nothing runs
-// until it is asked for.
-func (f *folders) open(frontend run.Frontend, flags map[string]any, log *slog.Logger) (*agent, error) {
-	store, err := journal.Open(journal.Path(f.state, f.root))
-	if err != nil {
-		return nil, err
-	}
-	engine := hooks.NewEngine(hooks.Options{Log: log})
-	service := run.New(run.Options{
-		Root:     f.root,
-		StateDir: f.state,
-		CacheDir: f.cache,
+// open makes the agent of this workspace for a front end. Nothing runs until
+// it is asked for.
+func (f *folders) open(frontend run.Frontend, log *slog.Logger) (*agent.Agent, error) {
+	return agent.Open(agent.Params{
+		Root: f.root, StateDir: f.state, CacheDir: f.cache,
 		Manifest: func(ctx context.Context) (*manifest.Config, []check.Finding) {
-			return manifest.Load(ctx, f.sources(flags))
+			return manifest.Load(ctx, f.sources())
 		},
-		Journal: store,
-		Hooks:   engine,
-		OpenModel: func(m manifest.Model) (loop.Model, error) {
-			return model.Open(m, model.Options{Log: log})
-		},
-		Files:    tool.Disk(f.root),
-		Frontend: frontend,
-		Log:      log,
+		Files: tool.Disk(f.root), Frontend: frontend, Log: log,
 	})
-	return &agent{service, engine, store}, nil
-}
-
-func (a *agent) close() {
-	a.Service.Close()
-	a.hooks.Close()
-	a.journal.Close()
 }
 
 // quiet is the log of commands that talk to a person themselves: warnings on

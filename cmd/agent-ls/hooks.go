@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"agent-ls/loop/agent"
 )
 
 func newHooksCommand(dirs *folders) *cobra.Command {
@@ -25,7 +27,7 @@ func newHooksListCommand(dirs *folders) *cobra.Command {
 		Short: "List declared hooks: can each run, did it ever, with what result",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withAgent(dirs, func(a *agent) error {
+			return withAgent(dirs, func(a *agent.Agent) error {
 				rows, err := a.Hooks(cmd.Context())
 				if err != nil {
 					return failed("list hooks: %v", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agent-ls/loop"
+	"agent-ls/loop/agent"
 	"agent-ls/loop/report"
 	"agent-ls/loop/run"
 )
@@ -53,7 +54,7 @@ func newRunCommand(dirs *folders) *cobra.Command {
 			if err := dirs.resolve(); err != nil {
 				return err
 			}
-			return runOnce(cmd.Context(), dirs, asJSON, func(ctx context.Context, a *agent) (string, error) {
+			return runOnce(cmd.Context(), dirs, asJSON, func(ctx context.Context, a *agent.Agent) (string, error) {
 				started, err := a.Start(ctx, params)
 				return started.RunID, err
 			})
@@ -69,16 +70,16 @@ func newRunCommand(dirs *folders) *cobra.Command {
 
 // runOnce starts a run through start, shows it until it ends and turns its
 // end into an exit status.
-func runOnce(ctx context.Context, dirs *folders, asJSON bool, start func(context.Context, *agent) (string, error)) error {
+func runOnce(ctx context.Context, dirs *folders, asJSON bool, start func(context.Context, *agent.Agent) (string, error)) error {
 	screen := newTerminal(dirs.root, os.Stderr)
 	if asJSON {
 		screen.json = os.Stdout
 	}
-	a, err := dirs.open(screen, nil, quiet())
+	a, err := dirs.open(screen, quiet())
 	if err != nil {
 		return failed("%v", err)
 	}
-	defer a.close()
+	defer a.Close()
 	runID, err := start(ctx, a)
 	if err != nil {
 		return startError(err, dirs.root)
@@ -94,7 +95,7 @@ func runOnce(ctx context.Context, dirs *folders, asJSON bool, start func(context
 }
 
 // waitOrCancel waits for the end of a run; an interrupt cancels it first.
-func waitOrCancel(ctx context.Context, a *agent, runID string) (report.Event, error) {
+func waitOrCancel(ctx context.Context, a *agent.Agent, runID string) (report.Event, error) {
 	end, err := a.Wait(ctx, runID)
 	if err == nil || ctx.Err() == nil {
 		return end, err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agent-ls/hooks"
+	"agent-ls/loop/agent"
 	"agent-ls/loop/report"
 	"agent-ls/loop/run"
 )
@@ -29,15 +30,15 @@ func newSessionsCommand(dirs *folders) *cobra.Command {
 
 // withAgent opens the service without a front end for a command that only
 // reads or writes the journal.
-func withAgent(dirs *folders, do func(*agent) error) error {
+func withAgent(dirs *folders, do func(*agent.Agent) error) error {
 	if err := dirs.resolve(); err != nil {
 		return err
 	}
-	a, err := dirs.open(newTerminal(dirs.root, os.Stderr), nil, quiet())
+	a, err := dirs.open(newTerminal(dirs.root, os.Stderr), quiet())
 	if err != nil {
 		return failed("%v", err)
 	}
-	defer a.close()
+	defer a.Close()
 	return do(a)
 }
 
@@ -58,7 +59,7 @@ func newSessionsListCommand(dirs *folders) *cobra.Command {
 		Short: "List sessions, newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withAgent(dirs, func(a *agent) error {
+			return withAgent(dirs, func(a *agent.Agent) error {
 				sessions, _, err := a.Sessions(cmd.Context(), limit, "", query)
 				if err != nil {
 					return failed("list sessions: %v", err)
@@ -94,7 +95,7 @@ func newSessionsShowCommand(dirs *folders) *cobra.Command {
 		Short: "Show what happened in a session, each hook decision included",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAgent(dirs, func(a *agent) error {
+			return withAgent(dirs, func(a *agent.Agent) error {
 				s, err := readSession(cmd.Context(), a, args[0])
 				if err != nil {
 					return failed("session %s: %v", args[0], err)
@@ -112,7 +113,7 @@ func newSessionsShowCommand(dirs *folders) *cobra.Command {
 }
 
 // readSession reads a whole session, page by page.
-func readSession(ctx context.Context, a *agent, id string) (shown, error) {
+func readSession(ctx context.Context, a *agent.Agent, id string) (shown, error) {
 	var s shown
 	for after := int64(0); ; {
 		page, last, err := a.Events(ctx, id, after, 1000)
@@ -172,7 +173,7 @@ func newSessionsResumeCommand(dirs *folders) *cobra.Command {
 			if err := dirs.resolve(); err != nil {
 				return err
 			}
-			return runOnce(cmd.Context(), dirs, asJSON, func(ctx context.Context, a *agent) (string, error) {
+			return runOnce(cmd.Context(), dirs, asJSON, func(ctx context.Context, a *agent.Agent) (string, error) {
 				resumed, err := a.Resume(ctx, args[0])
 				if err == nil && resumed.RunID == "" {
 					err = fmt.Errorf("nothing to resume: %s", resumed.Reason)
@@ -195,7 +196,7 @@ func newSessionsUndoCommand(dirs *folders) *cobra.Command {
 		Short: "Put back what a run changed; files changed since stay as they are",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAgent(dirs, func(a *agent) error {
+			return withAgent(dirs, func(a *agent.Agent) error {
 				runID := args[0]
 				if events, _, err := a.Events(cmd.Context(), runID, 0, 1000); err == nil {
 					for _, e := range events { // a session: its newest run

@@ -19,7 +19,7 @@ import (
 // .agent-ls, or just the files and folders that are named. It fails when it
 // cannot look at what was named.
 func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]check.Finding, error) {
-	config, findings := manifest.Load(ctx, dirs.sources(nil))
+	config, findings := manifest.Load(ctx, dirs.sources())
 	scripts, err := scriptsBelow(filepath.Join(dirs.root, ".agent-ls"))
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]ch
 				if err != nil {
 					return nil, err
 				}
-				findings = append(findings, manifest.Check(path, text, dirs.sources(nil))...)
+				findings = append(findings, manifest.Check(path, text, dirs.sources())...)
 			}
 		}
 	}
