@@ -48,6 +48,13 @@ func relative(path string) string {
 
 // findingLine is the one-line form: file:line:col: severity: message [code].
 func findingLine(f check.Finding, read textOf, name func(string) string) string {
+	if !filepath.IsAbs(f.Path) { // it stands in no file: the environment, flags, what is missing
+		where := ""
+		if f.Path != "" {
+			where = f.Path + ": "
+		}
+		return fmt.Sprintf("%s%s: %s [%s]", where, f.Severity, f.Message, f.Code)
+	}
 	line, column := place(f, read(f.Path))
 	return fmt.Sprintf("%s:%d:%d: %s: %s [%s]", name(f.Path), line, column, f.Severity, f.Message, f.Code)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -42,9 +43,32 @@ func TestLayering(t *testing.T) {
 				t.Errorf("%s imports %s", l.pkg, dep)
 			}
 			for _, f := range l.forbidden {
-				if dep == f || dep == module+"/"+f || strings.HasPrefix(dep, module+"/"+f+"/") ||
-					(strings.Contains(f, ".") && strings.HasPrefix(dep, f+"/")) {
+				if dep == f || dep == module+"/"+f || strings.HasPrefix(dep, module+"/"+f+"/") || strings.HasPrefix(dep, f+"/") {
 					t.Errorf("%s must not import %s", l.pkg, dep)
+				}
+			}
+		}
+	}
+}
+
+// TestOnlyImporters: some libraries have one room in the house.
+func TestOnlyImporters(t *testing.T) {
+	for library, allowed := range map[string][]string{
+		"github.com/risor-io/risor": {"hooks/script"},
+		"github.com/spf13/viper":    {"loop/manifest"},
+		"github.com/spf13/cobra":    {"cmd/agent-ls"},
+		"modernc.org/sqlite":        {"loop/journal"},
+	} {
+		out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", module+"/...").Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+			pkg, imports, _ := strings.Cut(line, " ")
+			pkg = strings.TrimPrefix(pkg, module+"/")
+			for _, dep := range strings.Fields(imports) {
+				if (dep == library || strings.HasPrefix(dep, library+"/")) && !slices.Contains(allowed, pkg) {
+					t.Errorf("%s imports %s; only %v may", pkg, dep, allowed)
 				}
 			}
 		}
