@@ -33,6 +33,10 @@ lint: ## gofmt, go vet, staticcheck
 	go vet ./...
 	go run $(STATICCHECK) ./...
 
+lint-editors: ## tsc, eslint, luacheck, stylua; installs them
+	editors/testbed/neovim/lint.sh
+	editors/testbed/vscode/lint.sh
+
 cross: ## build and vet for linux, darwin and windows on amd64 and arm64
 	@set -e; for p in $(PLATFORMS); do echo "build and vet $$p"; \
 	  GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/agent-ls; \
