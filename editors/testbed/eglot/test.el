@@ -44,13 +44,15 @@
 
 ;; Not `jsonrpc-request': it throws out of the process filter when its answer comes, and what came in the same
 ;; piece of output stays unread until there is more.
-(defun test-execute (command &rest arguments)
+(defun test-request (method &optional params)
   (let (answer)
-    (jsonrpc-async-request (eglot-current-server) :workspace/executeCommand
-                           (list :command command :arguments (vconcat arguments))
+    (jsonrpc-async-request (eglot-current-server) method (or params eglot--{})
                            :success-fn (lambda (result) (setq answer (list result)))
                            :error-fn (lambda (err) (setq answer (list err))))
     (car (test-wait (lambda () answer)))))
+
+(defun test-execute (command &rest arguments)
+  (test-request :workspace/executeCommand (list :command command :arguments (vconcat arguments))))
 
 (setq project-find-functions (list (lambda (_) (cons 'transient (file-name-as-directory (getenv "WORKSPACE"))))))
 
@@ -79,6 +81,11 @@
     (test-check "the question showed the change"
                 (seq-find (lambda (q) (and (stringp q) (string-match-p "calc.go" q) (string-match-p "a \\+ b" q))) test-asked)
                 test-asked)
+    (test-check "the run ends"
+                (test-wait (lambda ()
+                             (let* ((found (test-request :agent/sessions))
+                                    (newest (aref (plist-get found :sessions) 0)))
+                               (equal (plist-get newest :status) "done")))))
     (test-execute "agent.undo" (plist-get started :runId))
     (test-check "agent.undo puts it back"
                 (test-wait (lambda () (string-match-p "a - b" (test-file "calc.go")))) (test-file "calc.go")))

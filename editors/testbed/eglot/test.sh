@@ -1,15 +1,9 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # Emacs with eglot, in batch: an editor without a plugin of ours does the main job.
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-if ! emacs --batch --eval '(require (quote eglot))' 2>/dev/null; then
-  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    apt-get -qq update && apt-get -qq install -y --no-install-recommends emacs-nox elpa-eglot >/dev/null
-  else
-    echo "eglot lane: Emacs with eglot is missing; install it (Debian: emacs-nox elpa-eglot) and run this again" >&2
-    exit 1
-  fi
-fi
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../bed.sh"
+emacs --batch --eval "(require 'eglot)" 2>/dev/null || apt_packages 'Emacs with eglot' emacs-nox elpa-eglot
 base=$(mktemp -d); trap 'rm -rf "$base"' EXIT
 mkdir -p "$base/home" "$base/ws"
 cp -r "$here/../workspace/." "$base/ws/"

@@ -3,26 +3,22 @@
 # Of Debian's packages it unpacks a newer suite's Neovim, with its own libraries, into the test bed's cache; nothing of the
 # system's package state changes but patchelf and the linters.
 set -euo pipefail
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/agent-ls-testbed
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../bed.sh"
 enough() { "$1" --clean --headless +'lua io.stdout:write(vim.fn.has("nvim-0.11"))' +q 2>/dev/null | grep -q '^1'; }
-missing() {
-  echo "neovim lane: $1" >&2
-  echo "  install Neovim 0.11 or later and put nvim on PATH, then run this again" >&2
-  exit 1
-}
-for nvim in "$(command -v nvim || true)" "$cache/neovim/usr/bin/nvim"; do
+for nvim in "$(command -v nvim || true)" "$bed/neovim/usr/bin/nvim"; do
   if [ -n "$nvim" ] && [ -x "$nvim" ] && enough "$nvim"; then echo "$nvim"; exit 0; fi
 done
-command -v apt-get >/dev/null || missing "no Neovim 0.11 on PATH, and no apt-get to install one with"
-[ "$(id -u)" = 0 ] || missing "no Neovim 0.11 on PATH, and installing one needs root"
+lacks() { missing 'the Neovim plugin' 'Neovim 0.11 or later' "$1"; }
+can_apt || lacks 'install it and put nvim on PATH'
+command -v patchelf >/dev/null || apt_packages 'the Neovim plugin' patchelf
 
-command -v patchelf >/dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends patchelf >/dev/null; }
-mkdir -p "$cache"
-dest=$cache/neovim state=$(mktemp -d)
+mkdir -p "$bed"
+dest=$bed/neovim state=$(mktemp -d)
 trap 'rm -rf "$state"' EXIT
 rm -rf "$dest"
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -E '/debian/?$' | sort -u | head -1)
-[ -n "$mirror" ] || missing "no Debian mirror is configured"
+[ -n "$mirror" ] || lacks 'no Debian mirror is configured'
 mkdir -p "$dest" "$state"/lists/partial "$state"/cache/archives/partial
 : > "$state/status"
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror forky main" > "$state/sources.list"
@@ -49,5 +45,5 @@ loader=$(find -L "$dest/usr/lib64" "$dest/usr/lib" -maxdepth 2 -name 'ld-linux-*
 patchelf --set-interpreter "$loader" --force-rpath --set-rpath "$dest/usr/lib/$arch" "$dest/usr/bin/nvim"
 ln -sfn "$arch/nvim" "$dest/usr/lib/nvim"
 unset APT_CONFIG
-enough "$dest/usr/bin/nvim" || missing "the Neovim that was installed does not start, or is older than 0.11"
+enough "$dest/usr/bin/nvim" || lacks 'the one that was unpacked does not start, or is older'
 echo "$dest/usr/bin/nvim"

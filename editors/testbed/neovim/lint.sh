@@ -1,19 +1,15 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # luacheck and stylua over the Neovim plugin; installs them where the machine lacks them.
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/agent-ls-testbed/stylua
-if ! command -v luacheck >/dev/null; then
-  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    apt-get -qq update && apt-get -qq install -y --no-install-recommends lua-check >/dev/null
-  else
-    echo "neovim lane: luacheck is missing; install it (Debian: lua-check) and run this again" >&2
-    exit 1
-  fi
-fi
-mkdir -p "$cache"
-cp "$here/package.json" "$here/package-lock.json" "$cache/"
-(cd "$cache" && { [ -d node_modules ] && npm ls >/dev/null 2>&1 || npm ci --no-audit --no-fund >/dev/null; })
-cd "$here/../../neovim"
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../bed.sh"
+command -v luacheck >/dev/null || apt_packages 'the Neovim plugin' lua-check
+
+stylua() {
+  cp "$here/package.json" "$here/package-lock.json" "$1/"
+  (cd "$1" && npm ci --no-audit --no-fund --loglevel=error >&2)
+}
+once stylua "$(digest "$here/package-lock.json")" stylua
+cd "$root/editors/neovim"
 luacheck --quiet --no-color .
-"$cache/node_modules/.bin/stylua" --check .
+"$bed/stylua/node_modules/.bin/stylua" --check .

@@ -180,7 +180,7 @@ test('the whole run through the standard requests alone', async () => {
   assert.ok(editor.read('calc.go').includes('a - b'));
 });
 
-test('undo while the run still ends, and another run at once', async () => {
+test('one run after another, undone between them', async () => {
   const asked = [];
   const editor = await start(plain, {
     'window/showMessageRequest': params => {
@@ -190,7 +190,11 @@ test('undo while the run still ends, and another run at once', async () => {
   });
   for (let round = 1; round <= 5; round++) {
     const first = await editor.connection.sendRequest(ExecuteCommandRequest.type, { command: 'agent.run', arguments: ['x'] });
-    await until('the edit', () => editor.read('calc.go').includes('a + b'));
+    await until('the end', async () => {
+      const { sessions } = await editor.connection.sendRequest('agent/sessions', {});
+      return sessions.find(s => s.sessionId === first.sessionId)?.status === 'done';
+    });
+    assert.ok(editor.read('calc.go').includes('a + b'));
     await editor.connection.sendRequest(ExecuteCommandRequest.type, { command: 'agent.undo', arguments: [first.runId] });
     await editor.connection.sendRequest(ExecuteCommandRequest.type, { command: 'agent.run', arguments: ['x'] });
     await until(`question ${2 * round}`, () => asked.length === 2 * round);
