@@ -3,8 +3,6 @@ package hooks
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
-	"slices"
 
 	"agent-ls/hooks/contract"
 	"agent-ls/hooks/worker/pool"
@@ -136,6 +134,3 @@ func digestFiles(files []wire.File) string {
 	}
 	return string(h.Sum(nil))
 }
-
-// sorted gives a map's keys in order.
-func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

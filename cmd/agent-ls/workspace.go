@@ -68,7 +68,7 @@ func scriptFindings(path, root string, config *manifest.Config) ([]check.Finding
 		return nil, fmt.Errorf("%s: not a regular file", path)
 	}
 	// Text over the limit is refused by its size; there is no need to read it.
-	text := make([]byte, 0)
+	var text []byte
 	if info.Size() <= syntax.DefaultSource {
 		text, err = os.ReadFile(path)
 	} else {

@@ -58,7 +58,7 @@ func variants(text string) map[string]string {
 		// before the first word of the line, where a comment may stand
 		body := strings.TrimLeft(line, " \t")
 		if body != "" && !strings.HasPrefix(body, "/") {
-			astral[i] = line[:len(line)-len(body)] + "/* 𝒳é */ " + strings.Replace(body, " //! ", "\n//! ", 0)
+			astral[i] = line[:len(line)-len(body)] + "/* 𝒳é */ " + body
 		}
 	}
 	return map[string]string{

@@ -146,12 +146,13 @@ func (w *weaver) statement(n ast.Node) ast.Node {
 	case *ast.SetAttr:
 		return ast.NewSetAttr(n.Token(), w.last(at, w.expr(n.Object())), name(n.Name(), at), w.expr(n.Value()))
 	case *ast.Defer:
-		call, ok := w.expr(n.Call()).(ast.Expression)
-		if !ok {
-			w.refuse(at, "defer takes a call")
-			return n
+		switch call := w.expr(n.Call()).(type) {
+		case *ast.Call, *ast.ObjectCall:
+			return ast.NewDefer(n.Token(), call)
 		}
-		return ast.NewDefer(n.Token(), call)
+		// Risor would compile nothing for it and take something else off the stack.
+		w.refuse(at, "defer takes a call")
+		return n
 	case *ast.Go, *ast.Send:
 		w.refuse(at, "hooks have no concurrency")
 		return n

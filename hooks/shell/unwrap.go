@@ -7,18 +7,17 @@ import (
 
 // starter describes a command that starts the command in its arguments.
 type starter struct {
-	flags     string   // short options without a value
-	values    string   // short options with one
-	optional  string   // short options whose value can only be attached
-	longs     []string // long options without a value
-	longVals  []string // long options with one
-	skip      int      // operands before the command
-	assigns   bool     // NAME=VALUE before the command are variables
-	stop      string   // short options after which no command is started
-	script    string   // short options whose value is a shell script
-	joined    bool     // the operands are joined and given to a shell
-	numbers   bool     // -N is an option
-	plusFlags bool     // +x is an option
+	flags    string   // short options without a value
+	values   string   // short options with one
+	optional string   // short options whose value can only be attached
+	longs    []string // long options without a value
+	longVals []string // long options with one
+	skip     int      // operands before the command
+	assigns  bool     // NAME=VALUE before the command are variables
+	stop     string   // short options after which no command is started
+	script   string   // short options whose value is a shell script
+	joined   bool     // the operands are joined and given to a shell
+	numbers  bool     // -N is an option
 }
 
 // starters are the commands whose arguments name another one.

@@ -23,7 +23,6 @@ import (
 const contentScheme = "agent"
 
 const (
-	pendingURI = contentScheme + ":/pending.txt"
 	// keptFiles is how long a document in the state folder stays.
 	keptFiles = 7 * 24 * time.Hour
 	// listed bounds what one document lists.

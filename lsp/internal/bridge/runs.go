@@ -98,16 +98,6 @@ func (r *runs) folderOf(id string) *folder {
 	return nil
 }
 
-// sessionOf is the session of a run that this connection knows, else "".
-func (r *runs) sessionOf(id string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.byID[id]; s != nil {
-		return s.sessionID
-	}
-	return ""
-}
-
 // folderOfSession is the folder of a session that this connection knows.
 func (r *runs) folderOfSession(id string) *folder {
 	r.mu.Lock()
