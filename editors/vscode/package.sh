@@ -37,7 +37,8 @@ fi
 rm -rf bin && mkdir -p bin
 binary=agent-ls
 if [ "$goos" = windows ]; then binary=agent-ls.exe; fi
-(cd "$root" && CGO_ENABLED=0 GOOS=$goos GOARCH=$goarch go build -trimpath -ldflags '-s -w' -o "editors/vscode/bin/$binary" ./cmd/agent-ls)
+version=$(git -C "$root" describe --tags --always --dirty 2>/dev/null || echo dev)
+(cd "$root" && CGO_ENABLED=0 GOOS=$goos GOARCH=$goarch go build -trimpath -ldflags "-s -w -X main.version=$version" -o "editors/vscode/bin/$binary" ./cmd/agent-ls)
 
 node esbuild.mjs extension
 cp "$root/LICENSE" LICENSE

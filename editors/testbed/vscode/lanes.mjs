@@ -2,7 +2,7 @@
 // the last line. Whatever a lane started has ended when it returns.
 
 import { spawn } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -99,6 +99,13 @@ async function windowLane() {
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.once(signal, () => process.exit(130));
+}
+
+// Pictures of an earlier run's failures would be taken for this one's.
+for (const name of await readdir(given.shots)) {
+  if (/failed.*\.png$/.test(name)) {
+    await rm(join(given.shots, name));
+  }
 }
 
 const lanes = { unit: unitLane, host: hostLane, window: windowLane };
