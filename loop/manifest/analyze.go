@@ -220,6 +220,9 @@ func settingText(s *Setting) string {
 	if s.Who != Anyone {
 		fmt.Fprintf(&b, "\n\nSet by %s.", s.Who)
 	}
+	if !s.InForce() {
+		b.WriteString("\n\nNot yet in force: this version does not act on it.")
+	}
 	return b.String()
 }
 

@@ -16,7 +16,8 @@ const (
 	CodeNotAllowedHere   check.Code = "not-allowed-here"
 	CodeSecret           check.Code = "secret-in-file"
 	CodeUntrusted        check.Code = "untrusted"
-	CodeUndefined        check.Code = "undefined" // a model that nothing defines
+	CodeUndefined        check.Code = "undefined"   // a model that nothing defines
+	CodeUnavailable      check.Code = "unavailable" // a setting that this version does not act on
 )
 
 // Findings about values that come from no file bear one of these as path, and

@@ -174,7 +174,7 @@ func dedup_key(input) { nil }
 func TestEverySectionIsDecoded(t *testing.T) {
 	s := workspace(t, everything)
 	cfg, found := load(t, s)
-	if errs := cfg.Blocking("", found); len(errs) > 0 {
+	if errs := cfg.Blocking("", inForce(found)); len(errs) > 0 {
 		t.Fatalf("blocking findings: %v", errs)
 	}
 	a := cfg.Agents[0]
@@ -234,7 +234,7 @@ func TestTrustCoversEntryAndNamedFiles(t *testing.T) {
 	digest := cfg.Diagnostics[0].Digest
 	s.Trusted = func(d string) bool { return d == digest }
 	cfg, found := load(t, s)
-	if !cfg.Diagnostics[0].Trusted || len(found) != 0 {
+	if !cfg.Diagnostics[0].Trusted || len(inForce(found)) != 0 {
 		t.Errorf("trusted = %v with %v", cfg.Diagnostics[0].Trusted, found)
 	}
 	if err := os.WriteFile(filepath.Join(s.Root, "scripts", "vet.sh"), []byte("curl evil\n"), 0o644); err != nil {
@@ -281,12 +281,12 @@ func TestABrokenRehearsalBlocksThoseWhoPlayIt(t *testing.T) {
 	if len(found) == 0 || !strings.HasSuffix(found[len(found)-1].Path, "fix.yaml") {
 		t.Fatalf("findings = %v, want one in the script", found)
 	}
-	if got := cfg.Blocking("", found); len(got) != 0 {
+	if got := cfg.Blocking("", inForce(found)); len(got) != 0 {
 		t.Errorf("the agent that plays another model is blocked by %v", got)
 	}
 	s.Flags = map[string]any{"agent.model": "rehearsal"}
 	cfg, found = load(t, s)
-	if got := cfg.Blocking("", found); len(got) != 1 || got[0].Code != "unknown-key" {
+	if got := cfg.Blocking("", inForce(found)); len(got) != 1 || got[0].Code != "unknown-key" {
 		t.Errorf("Blocking = %v, want the script's mistake", got)
 	}
 }

@@ -118,6 +118,13 @@ func (v *validator) value(n *node, r *row, path []string, e *entry) {
 		v.out.add(v.layer.finding(placeOf(n, e), CodeWrongType, check.Error, pathText(path)+" "+fault))
 		return
 	}
+	v.contents(n, r, path, e)
+	v.waits(n, s, path, e)
+}
+
+// contents checks what is in a value whose shape fits.
+func (v *validator) contents(n *node, r *row, path []string, e *entry) {
+	s := r.setting
 	switch n.kind {
 	case tableKind:
 		v.table(n, r, path)

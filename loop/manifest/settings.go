@@ -117,7 +117,13 @@ type Setting struct {
 	Org      bool // an organisation's policy file may make it
 	Refers   Refers
 	Required bool
-	Doc      string
+	// Waits says that nothing acts on the setting, and on those below it, in
+	// this version. Whoever makes it is told so.
+	Waits bool
+	// gate says of a setting that waits whether a value of it is meant to keep
+	// a run from something. Nobody is to believe that it does: no run starts.
+	gate func(*node) bool
+	Doc  string
 }
 
 // one makes the Shapes of a setting that has just one.
@@ -229,7 +235,7 @@ var hookSettings = []Setting{
 	{Path: "hook[].env", Shapes: one(Named), Who: AddsUp, Org: true, Doc: "Variables for the command."},
 	{Path: "hook[].env.*", Shapes: one(Text), Who: AddsUp, Org: true, Doc: "The value of one variable."},
 	{Path: "hook[].required", Shapes: one(Truth), Default: false, Who: AddsUp, Org: true, Doc: "A failure ends the run, and the hook is never evicted."},
-	{Path: "diagnostics", Shapes: one(Named), Who: AddsUp, Doc: "Commands to run after an edit, by file extension. A workspace's wait for trust."},
+	{Path: "diagnostics", Shapes: one(Named), Who: AddsUp, Waits: true, Doc: "Commands to run after an edit, by file extension. A workspace's wait for trust."},
 	{Path: "diagnostics.*", Shapes: one(Text), Who: AddsUp, Doc: "The command for files with this extension."},
 }
 
@@ -241,24 +247,24 @@ var policySettings = []Setting{
 	{Path: "policy.ask", Shapes: one(Texts), Refers: ToRule, Who: AddsUp, Org: true, Doc: "Calls that a person must answer."},
 	{Path: "policy.deny", Shapes: one(Texts), Refers: ToRule, Who: AddsUp, Org: true, Doc: "Calls that never run."},
 	{Path: "taint", Shapes: one(Fixed), Who: AddsUp, Org: true, Doc: "What secrets the agent read keep it from calling."},
-	{Path: "taint.enabled", Shapes: one(Truth), Default: false, Who: Tighten, Stricter: WhenTrue, Org: true, Doc: "Whether labels and clearances are looked at."},
-	{Path: "taint.labels", Shapes: one(Named), Who: AddsUp, Org: true, Doc: "Path pattern to level: public < internal < private."},
+	{Path: "taint.enabled", Shapes: one(Truth), Default: false, Who: Tighten, Stricter: WhenTrue, Org: true, Waits: true, gate: isTrue, Doc: "Whether labels and clearances are looked at."},
+	{Path: "taint.labels", Shapes: one(Named), Who: AddsUp, Org: true, Waits: true, Doc: "Path pattern to level: public < internal < private."},
 	{Path: "taint.labels.*", Shapes: one(Text), Values: Levels, Who: AddsUp, Org: true, Doc: "The level of what is read from such paths."},
-	{Path: "taint.clearance", Shapes: one(Named), Refers: ToTool, Who: AddsUp, Org: true, Doc: "Tool to the highest level that may be in the context when it is called."},
+	{Path: "taint.clearance", Shapes: one(Named), Refers: ToTool, Who: AddsUp, Org: true, Waits: true, Doc: "Tool to the highest level that may be in the context when it is called."},
 	{Path: "taint.clearance.*", Shapes: one(Text), Values: Levels, Who: AddsUp, Org: true, Doc: "The tool's clearance."},
 }
 
 var otherSettings = []Setting{
 	{Path: "concurrency", Shapes: one(Fixed), Doc: "How much may run side by side."},
-	{Path: "concurrency.subprocs", Shapes: one(Whole), Default: 8, Min: 1, Max: 256, Doc: "Processes of commands, searches and command hooks at once."},
+	{Path: "concurrency.subprocs", Shapes: one(Whole), Default: 8, Min: 1, Max: 256, Waits: true, Doc: "Processes of commands, searches and command hooks at once."},
 	{Path: "limits", Shapes: one(Fixed), Who: Tighten, Org: true, Doc: "Limits of a run."},
 	{Path: "limits.turns", Shapes: one(Whole), Default: 200, Min: 1, Max: 1e9, Who: Tighten, Stricter: WhenLower, Org: true, Doc: "Model turns."},
 	{Path: "limits.time", Shapes: one(Duration), Default: "2h", Who: Tighten, Stricter: WhenLower, Org: true, Doc: "Wall clock."},
 	{Path: "limits.cost", Shapes: one(Number), Default: 0.0, Off: true, Min: 0, Max: 1e9, Who: Tighten, Stricter: WhenLower, Org: true, Doc: "US dollars; 0 is off."},
-	{Path: "limits.depth", Shapes: one(Whole), Default: 3, Min: 0, Max: 64, Who: Tighten, Stricter: WhenLower, Org: true, Doc: "How deep sub-agents may nest."},
-	{Path: "limits.agents", Shapes: one(Whole), Default: 8, Min: 0, Max: 10_000, Who: Tighten, Stricter: WhenLower, Org: true, Doc: "Sub-agents of a run."},
+	{Path: "limits.depth", Shapes: one(Whole), Default: 3, Min: 0, Max: 64, Who: Tighten, Stricter: WhenLower, Org: true, Waits: true, Doc: "How deep sub-agents may nest."},
+	{Path: "limits.agents", Shapes: one(Whole), Default: 8, Min: 0, Max: 10_000, Who: Tighten, Stricter: WhenLower, Org: true, Waits: true, Doc: "Sub-agents of a run."},
 	{Path: "mcp", Shapes: one(Named), Doc: "MCP servers by name. A workspace's wait for trust."},
-	{Path: "mcp.*", Shapes: one(Fixed), Doc: "One server: a command, or a URL."},
+	{Path: "mcp.*", Shapes: one(Fixed), Waits: true, Doc: "One server: a command, or a URL."},
 	{Path: "mcp.*.command", Shapes: one(Texts), Doc: "The program and its arguments."},
 	{Path: "mcp.*.url", Shapes: one(Text), Doc: "A server reached over HTTP."},
 	{Path: "mcp.*.env", Shapes: one(Named), Doc: "Variables for the program."},
@@ -270,7 +276,7 @@ var otherSettings = []Setting{
 	{Path: "sandbox.network", Shapes: one(Truth), Default: false, Who: Tighten, Stricter: WhenFalse, Org: true, Doc: "Whether commands reach the network."},
 	{Path: "sandbox.off", Shapes: one(Truth), Default: false, Who: UserOnly, Stricter: WhenFalse, Org: true, Doc: "No sandbox at all; every command then asks."},
 	{Path: "sessions", Shapes: one(Fixed), Who: UserOnly, Doc: "Past runs."},
-	{Path: "sessions.keep", Shapes: one(Duration), Default: "90d", Who: UserOnly, Doc: "How long sessions are kept."},
+	{Path: "sessions.keep", Shapes: one(Duration), Default: "90d", Who: UserOnly, Waits: true, Doc: "How long sessions are kept."},
 }
 
 // Tools are the names of the built-in tools, in the order of the tools page.

@@ -25,6 +25,10 @@ In ` + "`agents/NAME.toml`" + ` stand the agent's own [agent], [stages], [hooks]
 [hooks] of agent.toml hold for every agent of the workspace, sub-agents included.
 
 A ` + "`*`" + ` is a name that you choose. A name with dots is quoted: ` + "`[models.\"gpt-4.1\"]`" + `. Bold keys are required.
+
+What is marked "not yet in force" is checked and kept, and nothing acts on it in this version. Whoever sets it gets the finding ` + "`unavailable`" + `: a
+warning, or, where it is there to keep a run from something (taint that is enabled, a budget that blocks, a repeat guard with numbers of its own), an
+error, and no run starts.
 `
 
 // page is the reference of all settings, a table for each section.
@@ -40,16 +44,24 @@ func page(settings []manifest.Setting) string {
 			if s.Shapes[0] == manifest.Tables {
 				title = "[[" + name + "]]"
 			}
-			fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n| key | type | default | set by | |\n| --- | --- | --- | --- | --- |\n", title, s.Doc)
+			fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n| key | type | default | set by | |\n| --- | --- | --- | --- | --- |\n", title, said(&s))
 			continue
 		}
 		key := "`" + s.Path + "`"
 		if s.Required {
 			key = "**" + key + "**"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", key, cell(s.TypeText()), code(s.DefaultText()), s.Who, cell(s.Doc))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", key, cell(s.TypeText()), code(s.DefaultText()), s.Who, cell(said(&s)))
 	}
 	return b.String()
+}
+
+// said is what there is to know about a setting.
+func said(s *manifest.Setting) string {
+	if s.InForce() {
+		return s.Doc
+	}
+	return s.Doc + " **Not yet in force.**"
 }
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }

@@ -1,0 +1,86 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"agent-ls/hooks/check"
+)
+
+// inForce leaves out what is said of settings that nothing acts on.
+func inForce(found []check.Finding) []check.Finding {
+	return slices.DeleteFunc(slices.Clone(found), func(f check.Finding) bool { return f.Code == CodeUnavailable })
+}
+
+// Whoever sets something that nothing acts on is told, and no run starts
+// where it is there to keep the run from something.
+func TestSettingsThatAreNotInForceAreSaid(t *testing.T) {
+	tests := map[string]struct {
+		text, at string // what stands at the finding's place; "" = no finding
+		blocks   bool
+	}{
+		"taint":                   {"[taint]\nenabled = true\n", "enabled", true},
+		"taint that is off":       {"[taint]\nenabled = false\n", "", false},
+		"labels":                  {"[taint.labels]\n\"a/**\" = \"private\"\n", "labels", false},
+		"a budget that blocks":    {"[behavior]\ntool_budgets = { bash = { max = 1, on_exceed = \"block\" } }\n", "bash", true},
+		"a budget that steers":    {"[behavior.tool_budgets]\nbash = { max = 1 }\n", "bash", false},
+		"a guard of one's own":    {"[behavior]\nrepeat_guard = { block = 2 }\n", "repeat_guard", true},
+		"a guard in a section":    {"[behavior.repeat_guard]\nabort = 5\n", "repeat_guard", true},
+		"the guard as it is":      {"[behavior]\nrepeat_guard = true\n", "repeat_guard", false},
+		"no guard":                {"[behavior]\nrepeat_guard = false\n", "", false},
+		"depth":                   {"[limits]\ndepth = 0\n", "depth", false},
+		"agents":                  {"[limits]\nagents = 2\n", "agents", false},
+		"diagnostics":             {"[diagnostics]\ngo = \"go vet\"\n", "diagnostics", false},
+		"a server":                {"[mcp.files]\nurl = \"http://127.0.0.1:1/\"\n", "files", false},
+		"compaction":              {"[behavior]\ncompact_strategy = \"tail\"\n", "compact_strategy", false},
+		"no compaction":           {"[behavior]\ncompact_strategy = \"off\"\nauto_compact = false\nthinking_budget = 0\n", "", false},
+		"what is in force":        {"[behavior]\ndedup_reads = false\nmax_retries = 1\n[limits]\nturns = 3\ncost = 1\n[sandbox]\nnetwork = false\n", "", false},
+		"nothing set at all":      {"", "", false},
+		"a wrong value, not both": {"[taint]\nenabled = 3\n", "", false},
+	}
+	for name, tt := range tests {
+		for _, file := range []string{"config.toml", "ws/.agent-ls/agent.toml"} {
+			t.Run(name+" in "+file, func(t *testing.T) {
+				s := workspace(t, "-- "+file+" --\n"+tt.text)
+				cfg, found := load(t, s)
+				var said []check.Finding
+				for _, f := range found {
+					if f.Code == CodeUnavailable {
+						said = append(said, f)
+					}
+				}
+				if tt.at == "" {
+					if len(said) > 0 {
+						t.Errorf("findings %v, want none", said)
+					}
+					return
+				}
+				if len(said) != 1 {
+					t.Fatalf("findings %v, want one", said)
+				}
+				f := said[0]
+				if got := tt.text[f.Span.Start:f.Span.End]; got != tt.at || !strings.HasSuffix(f.Path, file) || !strings.Contains(f.Message, "not in force in this version") {
+					t.Errorf("%q at %q in %s, want it at %q", f.Message, got, f.Path, tt.at)
+				}
+				if got := slices.ContainsFunc(cfg.Blocking("", found), func(b check.Finding) bool { return b.Code == CodeUnavailable }); got != tt.blocks {
+					t.Errorf("keeps runs from starting: %v, want %v", got, tt.blocks)
+				}
+			})
+		}
+	}
+}
+
+func TestAnOrganisationsTaintIsNotBelievedToHold(t *testing.T) {
+	s := workspace(t, "-- policy.toml --\n[taint]\nenabled = true\n")
+	cfg, found := load(t, s)
+	if got := cfg.Blocking("", found); len(got) != 1 || got[0].Path != s.OrgPolicy {
+		t.Errorf("Blocking = %v, want the organisation's setting", got)
+	}
+	s = workspace(t, "")
+	s.Environ = []string{"AGENT_LS_BEHAVIOR__REPEAT_GUARD__BLOCK=2"}
+	cfg, found = load(t, s)
+	if got := cfg.Blocking("", found); len(got) != 1 || got[0].Path != EnvironmentPath {
+		t.Errorf("Blocking = %v, want the variable's", got)
+	}
+}
