@@ -72,28 +72,34 @@ func (s *Set) ask(ctx context.Context, h *hook, f Firing, fields map[string]any)
 	d.DurationUs = time.Since(start).Microseconds()
 	if failure != nil {
 		d.Operations, d.Printed = failure.Operations, failure.Printed
-		return d.failed(h.failure(failure)), contract.Verdict{}, d.Error
+		return d.failed(h, h.failure(failure)), contract.Verdict{}, d.Error
 	}
 	d.Operations, d.Printed = answer.Operations, answer.Printed
 	if answer.Cut {
 		d.Printed += "…\n"
 	}
 	if r := answer.Return; r.Line > 0 {
-		d.Hook.At = h.sources[r.File].locate(r.Line, r.Col)
+		d.Hook.At, d.Hook.Digest = h.sources[r.File].locate(r.Line, r.Col), h.sources[r.File].digest
 	}
 	v, err := h.event.Judge(answer.Value, given, contract.Caps{Bytes: s.limits.Value})
 	if err != nil {
-		return d.failed(malformedAt(d.Hook.At, err.Error())), v, d.Error
+		return d.failed(h, malformedAt(d.Hook.At, err.Error())), v, d.Error
 	}
 	d.Action, d.Reason = v.Action.String(), v.Reason
 	return d, v, nil
 }
 
-// failed makes the record of a hook that is broken.
-func (d *Decision) failed(f *Failure) Decision {
+// failed makes the record of a hook that is broken. The digest is that of the
+// file where it failed, which may be one that the script imports.
+func (d *Decision) failed(h *hook, f *Failure) Decision {
 	d.Action, d.Error = contract.Failed.String(), f
 	if f.At != nil {
 		d.Hook.At = f.At
+		for _, src := range h.sources {
+			if src.path == f.At.Path {
+				d.Hook.Digest = src.digest
+			}
+		}
 	}
 	return *d
 }

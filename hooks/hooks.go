@@ -112,7 +112,7 @@ type Decision struct {
 // command with its exit status, or a Go handler's name.
 type Source struct {
 	At         *Location `json:"at,omitempty"`
-	Digest     string    `json:"digest,omitempty"` // SHA-256 of the script, hex
+	Digest     string    `json:"digest,omitempty"` // SHA-256 of the file that At is in, hex
 	Command    string    `json:"command,omitempty"`
 	ExitStatus int       `json:"exitStatus,omitempty"`
 	Go         string    `json:"go,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"agent-ls/hooks"
@@ -15,11 +16,16 @@ type DecisionFilter struct {
 	Path, RunID, Event string
 	After              string // a cursor
 	Limit              int
+	Newest             bool // the newest ones, still oldest first; After does not count
 }
 
 // Decisions gives recorded decisions, oldest first, and the cursor to go on
 // with ("" when there are no more).
 func (j *Journal) Decisions(ctx context.Context, f DecisionFilter) ([]hooks.Decision, string, error) {
+	if f.Newest {
+		found, err := j.newestDecisions(ctx, f)
+		return found, "", err
+	}
 	after := int64(0)
 	if f.After != "" {
 		n, err := strconv.ParseInt(f.After, 10, 64)
@@ -48,6 +54,19 @@ func (j *Journal) Decisions(ctx context.Context, f DecisionFilter) ([]hooks.Deci
 		return found, "", nil
 	}
 	return found, strconv.FormatInt(last, 10), nil
+}
+
+func (j *Journal) newestDecisions(ctx context.Context, f DecisionFilter) ([]hooks.Decision, error) {
+	var found []hooks.Decision
+	err := j.each(ctx, `SELECT n, body FROM decisions WHERE (?1 = '' OR path = ?1) AND (?2 = '' OR run_id = ?2) AND (?3 = '' OR event = ?3)
+		ORDER BY n DESC LIMIT ?4`, []any{f.Path, f.RunID, f.Event, f.Limit}, func(rows *sql.Rows) error {
+		var n int64
+		d, err := scanDecision(rows, &n)
+		found = append(found, d)
+		return err
+	})
+	slices.Reverse(found)
+	return found, err
 }
 
 func scanDecision(rows *sql.Rows, n *int64) (hooks.Decision, error) {

@@ -203,6 +203,10 @@ func TestDecisionsPage(t *testing.T) {
 	if diff := cmp.Diff([]string{"0", "2", "4", "6"}, got); diff != "" {
 		t.Error(diff)
 	}
+	newest, next, err := j.Decisions(ctx, DecisionFilter{RunID: "r0", Limit: 2, Newest: true})
+	if err != nil || next != "" || len(newest) != 2 || newest[0].ID != "4" || newest[1].ID != "6" {
+		t.Errorf("the newest two are %v, %q, %v", newest, next, err)
+	}
 	if _, _, err := j.Decisions(ctx, DecisionFilter{After: "x", Limit: 1}); err == nil {
 		t.Error("a cursor that is none passes")
 	}

@@ -118,7 +118,7 @@ func (s *Service) Decisions(ctx context.Context, q DecisionQuery) ([]hooks.Decis
 		q.Limit = 100
 	}
 	found, next, err := s.opt.Journal.Decisions(ctx, journal.DecisionFilter{
-		Path: q.Path, RunID: q.RunID, Event: q.Event, After: q.Cursor, Limit: q.Limit,
+		Path: q.Path, RunID: q.RunID, Event: q.Event, After: q.Cursor, Limit: q.Limit, Newest: q.Newest,
 	})
 	if found == nil {
 		found = []hooks.Decision{}

@@ -102,6 +102,9 @@ type DecisionQuery struct {
 	Event  string
 	Limit  int // 100 by default
 	Cursor string
+	// Newest asks for the newest ones up to the limit, still oldest first.
+	// There is no cursor then.
+	Newest bool
 }
 
 // HookStatus is a row of agent/hooks.
