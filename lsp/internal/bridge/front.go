@@ -106,6 +106,7 @@ func declared(caps server.Capabilities, method string) bool {
 // shown the result of a run that a command started.
 func (b *bridge) finished(e report.Event) {
 	b.content.refresh(decisionsURI(e.RunID), transcriptURI(e.SessionID, e.RunID))
+	b.measure(e.RunID)
 	if b.runs.claimResult(e.RunID) {
 		b.showResult(e)
 	}

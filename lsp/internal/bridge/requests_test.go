@@ -421,7 +421,7 @@ func TestFailedAtRunTime(t *testing.T) {
 	f.mu.Lock()
 	got := f.findings["/w/g.risor"]
 	f.mu.Unlock()
-	if len(got) != 1 || got[0].Code != "failed-at-run-time" || got[0].Span != (check.Span{Start: 10, End: 12}) || got[0].Message != "division by zero" {
+	if len(got) != 1 || got[0].Code != "failed-at-run-time" || got[0].Span != (check.Span{Start: 10, End: 12}) || got[0].Message != "failed in its last run: division by zero" || got[0].Severity != check.Error {
 		t.Fatalf("findings %+v", got)
 	}
 	fine.RunID = "r2"
@@ -430,6 +430,52 @@ func TestFailedAtRunTime(t *testing.T) {
 	defer f.mu.Unlock()
 	if len(f.findings["/w/g.risor"]) != 0 {
 		t.Errorf("after a run that did not fail: %+v", f.findings)
+	}
+}
+
+// A hook that took long in the recorded runs is marked when a run is over.
+func TestSlowHook(t *testing.T) {
+	f := newFakeHost(t)
+	b, _, api := newTestBridge(t, f)
+	path, text := filepath.Join(t.TempDir(), "g.risor"), "// slow\nfunc on_tool_call(ctx) { return nil }\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	took := func(us int64) hooks.Decision {
+		return hooks.Decision{RunID: "r1", Function: "on_tool_call", Action: "allow", DurationUs: us,
+			Hook: hooks.Source{At: &hooks.Location{Path: path}, Digest: hooks.Digest([]byte(text))}}
+	}
+	us := int64(40_000)
+	asked := make(chan run.DecisionQuery, 2)
+	api.decided = func(q run.DecisionQuery) ([]hooks.Decision, string, error) {
+		asked <- q
+		return []hooks.Decision{took(us), took(us), took(us)}, "", nil
+	}
+	// finish runs to the end and returns what the editor has then.
+	finish := func() []check.Finding {
+		t.Helper()
+		api.front.Decision(took(us))
+		api.front.Event(report.Event{RunID: "r1", SessionID: "s1", Seq: 1, Type: report.RunFinished, Status: report.Done})
+		select {
+		case q := <-asked:
+			if q.Path != path || !q.Newest || q.Limit != hooks.RecordedDecisions {
+				t.Errorf("asked for %+v", q)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("the decisions are not looked at")
+		}
+		b.tasks.Wait()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.findings[path]
+	}
+	got := finish()
+	if len(got) != 1 || got[0].Code != check.CodeSlow || text[got[0].Span.Start:got[0].Span.End] != "on_tool_call" {
+		t.Fatalf("findings %+v", got)
+	}
+	us = 100
+	if got := finish(); len(got) != 0 {
+		t.Errorf("it is fast now: %+v", got)
 	}
 }
 
