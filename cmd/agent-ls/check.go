@@ -12,7 +12,10 @@ import (
 )
 
 func newCheckCommand(dirs *folders) *cobra.Command {
-	var format string
+	var (
+		format   string
+		recorded bool
+	)
 	cmd := &cobra.Command{
 		Use:   "check [PATH…]",
 		Short: "Check hook scripts and manifests, as the editor does",
@@ -30,6 +33,18 @@ func newCheckCommand(dirs *folders) *cobra.Command {
 			if err != nil {
 				return &statusError{statusUsage, "check: " + err.Error()}
 			}
+			if recorded {
+				// The sandbox hides the journal: what is recorded would seem to be nothing.
+				if err := refuseInSandbox("check --recorded", true); err != nil {
+					return err
+				}
+				found, err := recordedFindings(cmd.Context(), dirs, args)
+				if err != nil {
+					return &statusError{statusUsage, "check: " + err.Error()}
+				}
+				findings = append(findings, found...)
+				byPlace(findings)
+			}
 			if err := write(cmd.OutOrStdout(), findings, readText); err != nil {
 				return failed("check: %v", err)
 			}
@@ -42,6 +57,7 @@ func newCheckCommand(dirs *folders) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text, json, sarif or github")
+	cmd.Flags().BoolVar(&recorded, "recorded", false, "add where scripts failed in their last run and which are slow, if they are still as they were then")
 	return cmd
 }
 

@@ -10,9 +10,11 @@ import (
 	"sort"
 	"strings"
 
+	"agent-ls/hooks"
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/syntax"
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/run"
 )
 
 // workspaceFindings checks the workspace's agents and every hook script below
@@ -20,22 +22,14 @@ import (
 // cannot look at what was named.
 func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]check.Finding, error) {
 	config, findings := manifest.Load(ctx, dirs.sources())
-	scripts, err := scriptsBelow(filepath.Join(dirs.root, ".agent-ls"))
+	scripts, chosen, err := scriptsToCheck(dirs.root, named)
 	if err != nil {
 		return nil, err
 	}
 	if len(named) > 0 {
-		chosen, err := choose(named)
-		if err != nil {
-			return nil, err
-		}
 		findings = slices.DeleteFunc(findings, func(f check.Finding) bool { return !chosen[f.Path] })
-		scripts = scripts[:0]
 		for path := range chosen {
-			switch _, ours := manifest.AgentFile(path); {
-			case filepath.Ext(path) == ".risor":
-				scripts = append(scripts, path)
-			case filepath.Ext(path) == ".toml" && !ours:
+			if _, ours := manifest.AgentFile(path); filepath.Ext(path) == ".toml" && !ours {
 				text, err := os.ReadFile(path)
 				if err != nil {
 					return nil, err
@@ -51,10 +45,65 @@ func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]ch
 		}
 		findings = append(findings, found...)
 	}
+	byPlace(findings)
+	return findings, nil
+}
+
+// byPlace sorts findings by where they are.
+func byPlace(findings []check.Finding) {
 	sort.SliceStable(findings, func(i, j int) bool {
 		a, b := findings[i], findings[j]
 		return a.Path < b.Path || a.Path == b.Path && a.Span.Start < b.Span.Start
 	})
+}
+
+// scriptsToCheck lists the workspace's hook scripts, or those among what is
+// named, whose files chosen gives.
+func scriptsToCheck(root string, named []string) (scripts []string, chosen map[string]bool, err error) {
+	if len(named) == 0 {
+		scripts, err = scriptsBelow(filepath.Join(root, ".agent-ls"))
+		return scripts, nil, err
+	}
+	chosen, err = choose(named)
+	if err != nil {
+		return nil, nil, err
+	}
+	for path := range chosen {
+		if filepath.Ext(path) == ".risor" {
+			scripts = append(scripts, path)
+		}
+	}
+	sort.Strings(scripts)
+	return scripts, chosen, nil
+}
+
+// recordedFindings are what the recorded runs say of scripts that are still as
+// they were in them.
+func recordedFindings(ctx context.Context, dirs *folders, named []string) ([]check.Finding, error) {
+	scripts, _, err := scriptsToCheck(dirs.root, named)
+	if err != nil {
+		return nil, err
+	}
+	a, err := dirs.open(newTerminal(dirs.root, os.Stderr), quiet())
+	if err != nil {
+		return nil, fmt.Errorf("open the recorded runs: %w", err)
+	}
+	defer a.Close()
+	var findings []check.Finding
+	for _, path := range scripts {
+		decisions, _, err := a.Decisions(ctx, run.DecisionQuery{Path: path, Newest: true, Limit: hooks.RecordedDecisions})
+		if err != nil {
+			return nil, fmt.Errorf("%s: read its recorded decisions: %w", path, err)
+		}
+		if len(decisions) == 0 {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		findings = append(findings, hooks.RecordedFindings(path, text, decisions)...)
+	}
 	return findings, nil
 }
 
