@@ -297,6 +297,7 @@ func honouredHunks(a report.Approval, answer report.Answer, deny func(string) re
 // answered acts on the answer that won.
 func (d *dispatched) answered(ctx context.Context, a report.Approval, answer report.Answer, digest string) (bool, *loop.ToolResult) {
 	r := d.run
+	answer = d.fitting(answer)
 	e := loop.Event{
 		Kind: loop.Resolved, CallID: d.call.ID, ApprovalID: a.ID, By: answer.By, Reason: answer.Feedback,
 		Verdict: loop.VerdictAllow, Arguments: answer.Arguments, Hunks: answer.Hunks,
@@ -334,6 +335,21 @@ func (d *dispatched) answered(ctx context.Context, a report.Approval, answer rep
 		return false, refusal(loop.CallError, "what this call would do changed while the approval was open, so it did not run; read the file again and repeat the call")
 	}
 	return true, nil
+}
+
+// fitting is the answer with its edited arguments as the tool's schema has
+// them. Nobody behind the approval sees arguments that do not fit: such an
+// answer is a denial.
+func (d *dispatched) fitting(answer report.Answer) report.Answer {
+	if answer.Outcome == report.DenyOnce || len(answer.Arguments) == 0 {
+		return answer
+	}
+	args, err := tool.ValidateArguments(d.tool.Spec(), answer.Arguments)
+	if err != nil {
+		return report.Answer{Outcome: report.DenyOnce, By: answer.By, Feedback: "the edited arguments count as a denial: " + err.Error()}
+	}
+	answer.Arguments = args
+	return answer
 }
 
 // deniedBy is the result of a denied call.
