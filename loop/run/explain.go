@@ -19,6 +19,9 @@ func (s *Service) Explain(ctx context.Context, name string, arguments json.RawMe
 	if pin == nil {
 		return Explanation{}, &CannotStart{Findings: findings}
 	}
+	if step, broken := s.brokenStep(findings); broken {
+		return Explanation{Outcome: step.Outcome, Steps: []loop.GateStep{step}}, nil
+	}
 	findings = nil // what does not concern this call must not keep it from being explained
 	g, more, err := s.equip(ctx, pin, tool.NewTracker())
 	for _, f := range more {
@@ -49,6 +52,23 @@ func (s *Service) Explain(ctx context.Context, name string, arguments json.RawMe
 	defer x.run.stop(nil)
 	x.explain(ctx, name, arguments, stage)
 	return x.out, nil
+}
+
+// brokenStep is the only step of a call of an agent that is broken: no run of
+// it starts, and which of its hooks would see the call is not known. What is
+// wrong with a run as a whole, such as its model, says nothing about the call.
+func (s *Service) brokenStep(findings []finding) (loop.GateStep, bool) {
+	for _, f := range findings {
+		if f.Code == codeCannotStart {
+			continue
+		}
+		step := loop.GateStep{Layer: loop.LayerBuiltin, Fired: true, Outcome: loop.VerdictDeny, Because: "no run starts: " + f.Message}
+		if f.Path != "" {
+			step.Source = s.shortPath(f.Path)
+		}
+		return step, true
+	}
+	return loop.GateStep{}, false
 }
 
 func entryOf(a *manifest.Agent) string {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"agent-ls/hooks"
+	"agent-ls/hooks/check"
 	"agent-ls/loop"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/report"
@@ -212,6 +213,14 @@ func TestExplain(t *testing.T) {
 			}
 		})
 	}
+	r.svc.opt.Manifest = func(context.Context) (*manifest.Config, []check.Finding) {
+		return r.config, []check.Finding{{Path: filepath.Join(r.dir, "ws", "agent.toml"), Severity: check.Error, Code: "missing-file", Message: "no such file: guard.risor"}}
+	}
+	x, err := r.svc.Explain(context.Background(), "read_file", json.RawMessage(`{"path":"a.txt"}`), "")
+	if err != nil || x.Outcome != loop.VerdictDeny || len(x.Steps) != 1 || x.Steps[0].Because != "no run starts: no such file: guard.risor" || x.Steps[0].Source != "agent.toml" {
+		t.Errorf("a broken agent: %+v, %v", x, err)
+	}
+	r.svc.opt.Manifest = func(context.Context) (*manifest.Config, []check.Finding) { return r.config, nil }
 	if list, _, err := r.svc.Decisions(context.Background(), DecisionQuery{}); err != nil || len(list) != 0 {
 		t.Errorf("explaining left decisions: %v, %v", list, err)
 	}
