@@ -50,6 +50,13 @@ func knownWindow(name string) int {
 	return window
 }
 
+// Priced says whether what a model costs is known, so that a limit of cost can
+// hold. A rehearsal costs nothing.
+func Priced(m manifest.Model) bool {
+	known, _ := lookup(m.Model)
+	return m.Price != nil || known != nil || m.Provider == "rehearsal"
+}
+
 // cost adds what the usage costs, if the price is known. Input is what came
 // neither from the cache nor went into it.
 func cost(m manifest.Model, u loop.Usage) loop.Usage {

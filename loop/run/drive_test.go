@@ -217,6 +217,14 @@ func TestCannotStart(t *testing.T) {
 		"unknown model": {func(_ *rig, p *StartParams) { p.Model = "mm" }, `unknown model "mm", did you mean "m"?`},
 		"unknown stage": {func(r *rig, _ *StartParams) { r.config.Agents[0].Stages[0].Next = "wrk" }, `unknown stage "wrk", did you mean "work"?`},
 		"no stage":      {func(r *rig, _ *StartParams) { r.config.Agents[0].Stages = nil }, `has no stage`},
+		"an unknown price under a limit": {func(r *rig, _ *StartParams) {
+			r.config.Limits.Cost = 1.5
+			r.config.Models = map[string]manifest.Model{"m": {Name: "m", Provider: "openai", Model: "qwen"}}
+		}, "limits.cost is 1.5, and what model \"m\" costs is not known, so the limit would never hold: set its `price`, in [models.m]"},
+		"an unknown price of a fallback": {func(r *rig, _ *StartParams) {
+			r.config.Limits.Cost = 1.5
+			r.config.Models["m"] = manifest.Model{Name: "m", Provider: "openai", Model: "gpt-4.1-2025", Fallback: []string{"spare"}}
+		}, `what model "spare" costs is not known`},
 		"a manifest error": {func(r *rig, _ *StartParams) {
 			r.svc.opt.Manifest = func(context.Context) (*manifest.Config, []check.Finding) {
 				return r.config, []check.Finding{{Path: "agent.toml", Severity: check.Warning, Message: "only a warning"}, {Path: "agent.toml", Severity: check.Error, Message: "wrong key"}}
@@ -240,6 +248,24 @@ func TestCannotStart(t *testing.T) {
 			}
 			if len(r.model.requests()) > 0 || len(r.screen.all()) > 0 {
 				t.Error("something happened all the same")
+			}
+		})
+	}
+}
+
+func TestALimitOfCostNeedsPrices(t *testing.T) {
+	for name, m := range map[string]manifest.Model{
+		"built in":    {Provider: "anthropic", Model: "claude-sonnet-4-5"},
+		"configured":  {Provider: "openai", Model: "qwen", Price: &manifest.Price{}},
+		"a rehearsal": {Provider: "rehearsal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			m.Name = "m"
+			r.config.Models, r.config.Limits.Cost = map[string]manifest.Model{"m": m}, 1
+			r.model.turns = []turn{{text: "ok"}}
+			if end := r.wait(r.start("x").RunID); end.Status != report.Done {
+				t.Errorf("end %s %s", end.Status, end.Error)
 			}
 		})
 	}

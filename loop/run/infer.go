@@ -10,6 +10,7 @@ import (
 
 	"agent-ls/loop"
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/model"
 	"agent-ls/loop/report"
 	"agent-ls/loop/tool"
 )
@@ -21,7 +22,6 @@ type modelChain struct {
 	open  func(name string) (loop.Model, error)
 	at    int
 	model loop.Model // names[at], once opened
-	price map[string]*manifest.Price
 }
 
 // chain opens the run's model. Its fallbacks are opened when they are needed.
@@ -42,12 +42,30 @@ func (s *Service) chain(cfg *manifest.Config, name, agentPath string) (*modelCha
 			c.names = append(c.names, f)
 		}
 	}
-	model, err := c.open(name)
+	if found := unpriced(cfg, c.names, agentPath); len(found) > 0 {
+		return nil, found
+	}
+	first, err := c.open(name)
 	if err != nil {
 		return nil, []finding{cannot(agentPath, fmt.Sprintf("model %q cannot be used: %v", name, err))}
 	}
-	c.model = model
+	c.model = first
 	return c, nil
+}
+
+// unpriced finds models of the chain whose cost nobody knows, where the cost
+// of the run is limited: the limit would never be reached.
+func unpriced(cfg *manifest.Config, names []string, agentPath string) []finding {
+	var found []finding
+	for _, n := range names {
+		m, known := cfg.Models[n]
+		if cfg.Limits.Cost <= 0 || !known || model.Priced(m) {
+			continue
+		}
+		found = append(found, cannot(agentPath, fmt.Sprintf(
+			"limits.cost is %v, and what model %q costs is not known, so the limit would never hold: set its `price`, in [models.%s] of the user's config, or take limits.cost out", cfg.Limits.Cost, n, n)))
+	}
+	return found
 }
 
 func (c *modelChain) current() string { return c.names[c.at] }
@@ -57,10 +75,10 @@ func (c *modelChain) next() (loop.Model, error) {
 	var errs []error
 	for c.at+1 < len(c.names) {
 		c.at++
-		model, err := c.open(c.current())
+		opened, err := c.open(c.current())
 		if err == nil {
-			c.model = model
-			return model, nil
+			c.model = opened
+			return opened, nil
 		}
 		errs = append(errs, fmt.Errorf("model %q cannot be used: %w", c.current(), err))
 	}
