@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -268,6 +269,30 @@ func TestALimitOfCostNeedsPrices(t *testing.T) {
 				t.Errorf("end %s %s", end.Status, end.Error)
 			}
 		})
+	}
+}
+
+// The folders on the way to what the user points at have a say too.
+func TestInstructionsOnTheWayToTheContext(t *testing.T) {
+	r := newRig(t)
+	for _, dir := range []string{"api", "web"} {
+		if err := os.Mkdir(filepath.Join(r.dir, "ws", dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r.file(dir+"/AGENTS.md", "rules of "+dir)
+		r.file(dir+"/a.txt", "text")
+	}
+	r.file("AGENTS.md", "rules of all")
+	r.model.turns = []turn{{text: "ok"}}
+	s, err := r.svc.Start(context.Background(), StartParams{Prompt: "x", Context: []ContextFile{{Path: filepath.Join(r.dir, "ws", "api", "a.txt")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.wait(s.RunID)
+	asked := r.model.requests()[0]
+	got := fmt.Sprint(asked.System, asked.Messages)
+	if !strings.Contains(got, "rules of all") || !strings.Contains(got, "rules of api") || strings.Contains(got, "rules of web") {
+		t.Errorf("the model is told %s", got)
 	}
 }
 

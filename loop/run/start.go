@@ -76,11 +76,11 @@ func (s *Service) begin(ctx context.Context, session string, p StartParams, befo
 	if err != nil {
 		return Started{}, err
 	}
-	return s.launch(ctx, session, p.Prompt, prompt, pin, g, before)
+	return s.launch(ctx, session, p, prompt, pin, g, before)
 }
 
 // launch journals the run's beginning and lets it go.
-func (s *Service) launch(ctx context.Context, session, title string, prompt []loop.Block, pin *pinned, g *gear, before former) (Started, error) {
+func (s *Service) launch(ctx context.Context, session string, p StartParams, prompt []loop.Block, pin *pinned, g *gear, before former) (Started, error) {
 	body, err := pin.encode()
 	if err != nil {
 		return Started{}, err
@@ -95,7 +95,7 @@ func (s *Service) launch(ctx context.Context, session, title string, prompt []lo
 	}
 	r := newRun(s, newID("run"), session, pin, g)
 	r.state, r.seq, r.usage = before.state, before.seq, before.usage
-	row := journal.SessionRow{ID: session, Title: titleOf(title), StartedAt: s.now()}
+	row := journal.SessionRow{ID: session, Title: titleOf(p.Prompt), StartedAt: s.now()}
 	switch err := s.opt.Journal.Begin(ctx, row, r.id, body); {
 	case errors.Is(err, journal.ErrOwned):
 		return Started{}, ErrSessionBusy
@@ -103,7 +103,11 @@ func (s *Service) launch(ctx context.Context, session, title string, prompt []lo
 		return Started{}, err
 	}
 	r.status = report.Running
-	instructions, _ := tool.Instructions(s.opt.Root)
+	pointedAt := make([]string, len(p.Context))
+	for i, c := range p.Context {
+		pointedAt[i] = c.Path
+	}
+	instructions, _ := tool.Instructions(s.opt.Root, pointedAt...)
 	mark := before.state.Mark
 	if mark == "" {
 		mark = newMark()
