@@ -218,6 +218,8 @@ func TestCannotStart(t *testing.T) {
 		"unknown model": {func(_ *rig, p *StartParams) { p.Model = "mm" }, `unknown model "mm", did you mean "m"?`},
 		"unknown stage": {func(r *rig, _ *StartParams) { r.config.Agents[0].Stages[0].Next = "wrk" }, `unknown stage "wrk", did you mean "work"?`},
 		"no stage":      {func(r *rig, _ *StartParams) { r.config.Agents[0].Stages = nil }, `has no stage`},
+		"no model":      {func(r *rig, _ *StartParams) { r.config.Agents[0].Model, r.config.Agents[0].Path = "", "agent.toml" }, `agent "coder" names no model: name one under [agent]`},
+		"no manifest":   {func(r *rig, _ *StartParams) { r.config.Agents[0].Model = "" }, `configure [models.NAME] in your own config file, with model = "NAME" under [agent] where there are several, or run "agent-ls init" here`},
 		"an unknown price under a limit": {func(r *rig, _ *StartParams) {
 			r.config.Limits.Cost = 1.5
 			r.config.Models = map[string]manifest.Model{"m": {Name: "m", Provider: "openai", Model: "qwen"}}

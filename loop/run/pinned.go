@@ -115,7 +115,7 @@ func unknownAgent(cfg *manifest.Config, name string) finding {
 		names[i] = a.Name
 	}
 	if len(names) == 0 {
-		return cannot("", "no agent is declared here: there is no .agent-ls/agent.toml")
+		return cannot("", `no agent is declared here: there is no .agent-ls/agent.toml; "agent-ls init" makes one`)
 	}
 	return cannot("", fmt.Sprintf("unknown agent %q%s", name, didYouMean(name, names)))
 }
@@ -128,7 +128,11 @@ func unknownModel(cfg *manifest.Config, a *manifest.Agent, name string) finding 
 	slices.Sort(names)
 	f := cannot(a.Path, fmt.Sprintf("unknown model %q%s", name, didYouMean(name, names)))
 	if name == "" {
-		f.Message = fmt.Sprintf("agent %q names no model", a.Name)
+		f.Message = fmt.Sprintf("agent %q names no model: name one under [agent], model = …", a.Name)
+		if a.Path == "" {
+			f.Message = fmt.Sprintf("agent %q names no model, and this folder has no .agent-ls/agent.toml: configure [models.NAME] in your own config file, "+
+				"with model = \"NAME\" under [agent] where there are several, or run \"agent-ls init\" here", a.Name)
+		}
 	}
 	f.Span = a.At
 	return f
