@@ -11,6 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/risor-io/risor"
+	"github.com/risor-io/risor/compiler"
+	"github.com/risor-io/risor/object"
+	"github.com/risor-io/risor/parser"
+	"github.com/risor-io/risor/vm"
+
 	"agent-ls/hooks"
 	"agent-ls/hooks/contract"
 	"agent-ls/hooks/script"
@@ -69,9 +75,21 @@ func timed(b *testing.B, n int, call func()) []time.Duration {
 	return out
 }
 
+// guardPython is the same guard for python3, as people write command hooks.
+const guardPython = `import json, sys
+for call in json.load(sys.stdin)["tool_calls"]:
+    if call["name"] == "shell":
+        for blocked in ("rm -rf", "sudo ", "curl "):
+            if blocked in call["arguments"]["command"]:
+                print(json.dumps({"decision": "deny", "reason": "refused"}))
+                sys.exit()
+print("{}")
+`
+
 // BenchmarkDecision is a hook decision's round trip through a worker, beside
-// the same guard as a process of sh and as a bare call of the machine in this
-// process, in one run.
+// the same guard as a process of sh and of python3, as a call of a worker's
+// runtime in this process, and as a call of Risor's own machine with nothing
+// woven in and nothing decoded, in one run.
 func BenchmarkDecision(b *testing.B) {
 	e := newEngine(b, hooks.Options{})
 	set := load(b, e, hooks.Limits{}, on("on_tool_call", "guard.risor", guardScript))
@@ -98,16 +116,72 @@ func BenchmarkDecision(b *testing.B) {
 	bare := timed(b, 2000, bareGuard(b, f))
 	b.ReportMetric(percentile(bare, 50), "bare-vm-p50-µs")
 	b.ReportMetric(percentile(worker, 50)/percentile(bare, 50), "times-bare-vm")
-	if _, err := exec.LookPath("sh"); err != nil {
-		return
+	b.ReportMetric(percentile(timed(b, 2000, inProcessGuard(b, f)), 50), "in-process-p50-µs")
+	for _, command := range []struct {
+		program, script string
+		samples         int
+	}{{"sh", guardCommand, 50}, {"python3", guardPython, 20}} {
+		path, err := exec.LookPath(command.program)
+		if err != nil {
+			continue // not every machine has it
+		}
+		if command.program == "python3" {
+			// Of a version manager's wrapper the start would count as well.
+			if real, err := exec.Command(path, "-c", "import sys; sys.stdout.write(sys.executable)").Output(); err == nil {
+				path = string(real)
+			}
+		}
+		took := timed(b, command.samples, commandGuard(b, f, path, command.script))
+		b.ReportMetric(percentile(took, 50), command.program+"-p50-µs")
+		b.ReportMetric(percentile(took, 50)/percentile(worker, 50), "times-faster-than-"+command.program)
 	}
-	sh := timed(b, 50, shGuard(b, f))
-	b.ReportMetric(percentile(sh, 50), "sh-p50-µs")
-	b.ReportMetric(percentile(sh, 50)/percentile(worker, 50), "times-faster-than-sh")
 }
 
-// bareGuard calls the guard in this process, with nothing around it.
+// bareGuard calls the guard in Risor's machine as it is, again and again in
+// the same one, with a ctx that is made already.
 func bareGuard(b *testing.B, f hooks.Firing) func() {
+	ctx := context.Background()
+	tree, err := parser.Parse(ctx, guardScript)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg := risor.NewConfig()
+	code, err := compiler.Compile(tree, cfg.CompilerOpts()...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	machine := vm.New(code, cfg.VMOpts()...)
+	if err := machine.Run(ctx); err != nil {
+		b.Fatal(err)
+	}
+	found, err := machine.Get("on_tool_call")
+	if err != nil {
+		b.Fatal(err)
+	}
+	fn, ok := found.(*object.Function)
+	if !ok {
+		b.Fatalf("on_tool_call is %s", found.Type())
+	}
+	// As JSON has it: no types of ours.
+	var fields any
+	body, err := json.Marshal(f.Fields)
+	if err == nil {
+		err = json.Unmarshal(body, &fields)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	args := []object.Object{object.FromGoType(fields)}
+	return func() {
+		if answer, err := machine.Call(ctx, fn, args); err != nil || answer != object.Nil {
+			b.Fatal(answer, err)
+		}
+	}
+}
+
+// inProcessGuard calls the guard in a worker's runtime in this process: woven,
+// and its ctx decoded each time.
+func inProcessGuard(b *testing.B, f hooks.Firing) func() {
 	rt := script.New(wire.NewPage())
 	if _, bad := rt.Load(wire.Load{ID: 1, Files: []wire.File{{Path: "guard.risor", Text: []byte(guardScript)}}}); bad != nil {
 		b.Fatal(bad.Message)
@@ -121,16 +195,16 @@ func bareGuard(b *testing.B, f hooks.Firing) func() {
 	return func() { out = rt.Fire(m, out[:0], func() bool { return false }) }
 }
 
-// shGuard runs the guard as a command hook without a sandbox.
-func shGuard(b *testing.B, f hooks.Firing) func() {
+// commandGuard runs the guard as a command hook without a sandbox.
+func commandGuard(b *testing.B, f hooks.Firing, program, script string) func() {
 	body, err := json.Marshal(f.Fields)
 	if err != nil {
 		b.Fatal(err)
 	}
 	return func() {
-		c := exec.Command("sh", "-c", guardCommand)
+		c := exec.Command(program, "-c", script)
 		c.Stdin = bytes.NewReader(append(body, '\n'))
-		if out, err := c.Output(); err != nil || !bytes.Equal(out, []byte("{}\n")) {
+		if out, err := c.Output(); err != nil || string(bytes.TrimSpace(out)) != "{}" {
 			b.Fatalf("%s %v", out, err)
 		}
 	}
