@@ -35,7 +35,7 @@ var dangerous = map[string]danger{
 		"-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-test.coverprofile", "-test.cpuprofile", "-test.memprofile", "-test.outputdir", "-test.trace", "generate", "tool"}, check: remotePackage},
 	"git": {words: []string{"-c", "-C", "-O", "-x", "-o", "--no-index", "filter-branch", "difftool", "mergetool", "hook", "config", "credential", "daemon", "instaweb", "gui", "citool", "send-email", "svn", "p4", "fast-import", "foreach", "web--browse", "bisect", "worktree"},
 		long: []string{"config-env", "exec-path", "output", "output-directory", "upload-pack", "receive-pack", "exec", "ext-diff", "textconv", "open-files-in-pager", "template", "git-dir", "work-tree", "extcmd", "tool", "unsafe-paths", "contents", "edit-description", "paginate", "super-prefix", "namespace"}, check: gitTransport},
-	"tar":     {short: "IFP", long: []string{"to-command", "checkpoint-action", "use-compress-program", "rsh-command", "info-script", "new-volume-script", "rmt-command", "absolute-names", "one-top-level"}, check: oldTar},
+	"tar":     {short: "IFPxC", long: []string{"extract", "get", "directory", "to-command", "checkpoint-action", "use-compress-program", "rsh-command", "info-script", "new-volume-script", "rmt-command", "absolute-names", "one-top-level"}, check: oldTar},
 	"rsync":   {short: "e", long: []string{"rsh", "rsync-path"}},
 	"curl":    {short: "oOKTFDcJ", long: []string{"output", "remote-name", "remote-name-all", "config", "upload-file", "form", "form-string", "dump-header", "cookie-jar", "trace", "trace-ascii", "stderr", "libcurl", "unix-socket", "engine"}, check: curlData},
 	"wget":    {short: "OoiPea", long: []string{"output-document", "output-file", "append-output", "input-file", "directory-prefix", "execute", "use-askpass", "post-file", "body-file"}},
@@ -234,7 +234,7 @@ func gitTransport(args []string) []string {
 
 // oldTar flags letters of tar's first word, which needs no dash.
 func oldTar(args []string) []string {
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && strings.ContainsAny(args[0], "IFP") {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && strings.ContainsAny(args[0], "IFPxC") {
 		return args[:1]
 	}
 	return nil

@@ -22,16 +22,16 @@ func newScene(t testing.TB) scene {
 		t.Fatal(err)
 	}
 	s := scene{root: filepath.Join(top, "ws"), bin: filepath.Join(top, "bin"), state: filepath.Join(top, "state"), home: filepath.Join(top, "home")}
-	for _, d := range []string{"ws/docs", "ws/sub", "ws/secrets", "ws/.git/hooks", "ws/bin", "bin", "state", "home"} {
+	for _, d := range []string{"ws/docs", "ws/sub", "ws/secrets", "ws/.git/hooks", "ws/bin", "ws/tree/docs", "ws/tree2/docs", "bin", "state", "home"} {
 		must(t, os.MkdirAll(filepath.Join(top, d), 0o755))
 	}
-	for _, f := range []string{"main.go", "go.mod", ".env", "secrets/key", "bin/tool"} {
+	for _, f := range []string{"main.go", "go.mod", ".env", "secrets/key", "bin/tool", "tree/docs/a.md", "tree2/docs/a.md"} {
 		must(t, os.WriteFile(filepath.Join(s.root, f), []byte("x\n"), 0o755))
 	}
 	must(t, os.Symlink("/etc", filepath.Join(s.root, "link")))
 	must(t, os.Symlink(".git/hooks", filepath.Join(s.root, "hooklink")))
 	must(t, os.Symlink(".env", filepath.Join(s.root, "envlink")))
-	for _, name := range strings.Fields("go git ls rm cat head grep find sed awk python3 tar xargs curl bash sh env make sort npm rg cp diff tee at timeout sudo nohup nice date") {
+	for _, name := range strings.Fields("go git ls rm cat head grep find sed awk python3 tar xargs curl bash sh env make sort npm rg cp diff tee at timeout sudo nohup nice date mv ln install rsync rm mkdir patch unzip gzip dd split zip gofmt") {
 		must(t, os.WriteFile(filepath.Join(s.bin, name), []byte("#!/bin/sh\n"), 0o755))
 	}
 	return s
@@ -111,7 +111,7 @@ func TestShellLines(t *testing.T) {
 		if err != nil {
 			t.Fatalf("line %d: %v", at, err)
 		}
-		unquoted = strings.ReplaceAll(unquoted, "STATE", s.state)
+		unquoted = strings.NewReplacer("STATE", s.state, "ROOT", s.root).Replace(unquoted)
 		n++
 		j := s.judge(rules, unquoted, nil)
 		if got := answerOf(j); got != strings.TrimSpace(want) {

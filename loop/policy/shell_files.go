@@ -2,6 +2,7 @@ package policy
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -61,62 +62,203 @@ func (l *line) path(tool, name string, write, byDefault bool) {
 	}
 }
 
-// fileCommand says which of a command's words are paths.
-type fileCommand struct {
-	write     bool   // what it names it writes
-	skip      int    // words before the first path that are none
-	folders   bool   // what is below a folder counts as well
-	recursive string // options that make it look below folders
-	last      bool   // the second path is written
-	program   string // options that take the place of the first word
-}
-
-// fileCommands are commands whose words are known to be paths. A word that is
-// no path in truth does no harm: it is then one inside the workspace.
-var fileCommands = map[string]fileCommand{
-	"cat": {}, "tac": {}, "head": {}, "tail": {}, "nl": {}, "less": {}, "more": {}, "bat": {}, "batcat": {}, "view": {}, "wc": {}, "sort": {}, "cut": {}, "paste": {}, "join": {}, "rev": {}, "fold": {}, "fmt": {}, "column": {}, "expand": {}, "pr": {},
-	"comm": {}, "cmp": {}, "od": {}, "hexdump": {}, "strings": {}, "file": {}, "base64": {}, "base32": {}, "md5sum": {}, "sha1sum": {}, "sha256sum": {}, "sha512sum": {}, "cksum": {}, "zcat": {}, "bzcat": {}, "xzcat": {}, "zless": {}, "readelf": {}, "objdump": {}, "nm": {}, "iconv": {},
-	"diff": {recursive: "r"}, "uniq": {last: true}, "xxd": {last: true},
-	"grep": {skip: 1, recursive: "rR", program: "ef"}, "egrep": {skip: 1, recursive: "rR", program: "ef"}, "fgrep": {skip: 1, recursive: "rR", program: "ef"}, "zgrep": {skip: 1, program: "ef"},
-	"rg": {skip: 1, folders: true, program: "ef"}, "ag": {skip: 1, folders: true}, "ack": {skip: 1, folders: true},
-	"sed": {skip: 1, program: "ef"}, "awk": {skip: 1, program: "f"}, "gawk": {skip: 1, program: "f"}, "mawk": {skip: 1, program: "f"}, "jq": {skip: 1, program: "f"}, "yq": {skip: 1},
-	"ls": {}, "tree": {}, "du": {}, "stat": {}, "readlink": {}, "realpath": {}, "find": {},
-	"tee": {write: true}, "touch": {write: true}, "mkdir": {write: true}, "rmdir": {write: true}, "rm": {write: true}, "unlink": {write: true}, "shred": {write: true}, "truncate": {write: true}, "mkfifo": {write: true},
-	"cp": {write: true}, "mv": {write: true}, "ln": {write: true}, "install": {write: true}, "chmod": {write: true, skip: 1}, "chown": {write: true, skip: 1}, "chgrp": {write: true, skip: 1}, "split": {write: true}, "csplit": {write: true}, "rsync": {write: true}, "dd": {write: true}, "patch": {write: true}, "gzip": {write: true}, "gunzip": {write: true},
-}
-
-// paths judges what a known file command reads or writes.
-func (l *line) paths(c shell.Command) {
-	spec, ok := fileCommands[c.Base()]
-	if !ok {
-		return
+// paths judges what a command reads or writes. Of a command that starts
+// another one, started, the words of that one are left to it.
+func (l *line) paths(c, started shell.Command, starts bool) {
+	base := c.Base()
+	if slices.Contains([]string{"cd", "pushd"}, base) || bash(base) && base != "time" {
+		return // they look at no file's content
 	}
-	tool := "read_file"
-	if spec.write {
-		tool = "write_file"
+	if n := len(c.Args) - len(started.Words()); starts && n >= 0 && slices.Equal(c.Args[n:], started.Words()) {
+		c.Args = c.Args[:n]
 	}
-	skip := spec.skip
-	words := spec.operands(c, &skip)
-	below := spec.folders || spec.recursive != "" && hasLetter(c, spec.recursive)
-	if below && len(words) == 0 {
-		words = []string{"."}
+	if why := unpacks(c); why != "" && l.hasWriteDenials() {
+		l.unsure(true, shown(c)+": "+why+", and some files may not be written")
 	}
-	for i, w := range words {
-		if w == "-" || device(w) {
-			continue
-		}
-		if spec.write && (c.Base() == "cp" || c.Base() == "rsync") && i < len(words)-1 {
-			l.path("read_file", w, false, false)
-			continue
-		}
-		write := spec.write || spec.last && i == 1
-		l.path(map[bool]string{true: "write_file", false: tool}[write], w, write, false)
-		if below && !write && l.hasReadDenials() && l.folder(w) {
-			l.say(loop.LayerRule, loop.VerdictAsk, true, "shell", shown(c)+": it looks at every file below "+w+", and some of them may not be read")
-		}
+	if spec, ok := fileCommands[base]; ok {
+		l.fileWords(c, spec)
+	} else {
+		l.named(c, starts)
 	}
 	if slices.ContainsFunc(c.Args, func(a shell.Word) bool { return !a.Known }) && l.deniesPaths() {
 		l.unsure(true, shown(c)+": a word that is not known could be a denied file")
+	}
+}
+
+// fileWords judges the words of a command that is known.
+func (l *line) fileWords(c shell.Command, spec fileCommand) {
+	got := spec.operands(c)
+	below := spec.folders || spec.recursive != "" && hasLetter(c, spec.recursive)
+	if below && len(got.words) == 0 {
+		got.words = []string{"."}
+	}
+	for _, w := range got.written {
+		l.touch(w, use{write: true})
+	}
+	for _, w := range got.either {
+		l.touch(w, use{read: true, write: true})
+	}
+	if spec.copies != none {
+		l.copied(c, spec, got)
+		return
+	}
+	writes := spec.write || spec.inPlace != nil && spec.inPlace(c)
+	for i, w := range got.words {
+		u := use{read: !spec.write || spec.shows, write: writes || spec.last && i == 1, below: below}
+		if spec.last && i == 1 {
+			u.read, u.below = false, false
+		}
+		u.all = u.write && (spec.all || spec.inPlace != nil && !spec.write)
+		l.touch(w, u)
+	}
+}
+
+// use is what a command does with one path.
+type use struct {
+	read, write bool
+	below       bool // it reads what is below a folder
+	all         bool // it changes what is below a folder
+}
+
+// touch judges one path of a known command.
+func (l *line) touch(name string, u use) {
+	if name == "-" || device(name) {
+		return
+	}
+	if u.read {
+		l.path("read_file", name, false, false)
+	}
+	if u.write {
+		l.path("write_file", name, true, false)
+	}
+	if u.below && l.hasReadDenials() && l.folder(name) {
+		l.say(loop.LayerRule, loop.VerdictAsk, true, "shell", name+": what is below that folder is used, and some files may not be read")
+	}
+	if u.all {
+		l.changesBelow(name)
+	}
+}
+
+// changesBelow asks where a whole folder is changed, moved or linked and what
+// is below it may not be written.
+func (l *line) changesBelow(name string) {
+	for _, d := range l.dirs {
+		p, ok := resolve(d, name)
+		if !ok {
+			continue
+		}
+		if why, yes := l.below(p, l.unwritable); yes {
+			l.say(loop.LayerRule, loop.VerdictAsk, true, "shell", name+": it changes what is below that folder: "+why)
+		}
+	}
+}
+
+// copied judges a command that brings files from one place to another.
+func (l *line) copied(c shell.Command, spec fileCommand, got operands) {
+	sources, into := got.words, got.target
+	switch {
+	case spec.makesFolders && (hasLetter(c, "d") || hasLong(c, "directory")):
+		for _, w := range got.words {
+			l.touch(w, use{read: true, write: true})
+		}
+		return
+	case into == "" && spec.copies == syncs && len(sources) > 1:
+		// Its options are many. One that takes the next word could hide which
+		// word is the last, so each but the first may be written.
+		for _, w := range sources[1:] {
+			l.touch(w, use{write: true, all: true})
+		}
+		into = sources[len(sources)-1]
+	case into == "" && len(sources) > 1:
+		into, sources = sources[len(sources)-1], sources[:len(sources)-1]
+	case into == "" && spec.copies != syncs:
+		into = "." // one word: the copy or link lies here
+	}
+	folder := got.target != "" || into == "." || len(sources) > 1 || strings.HasSuffix(into, "/") || l.many || l.folder(into)
+	// What lay there gets another name with a backup and in an exchange.
+	there := use{write: true, read: hasLetter(c, "bS") || hasLong(c, "backup", "suffix", "exchange")}
+	if into != "" && into != "." {
+		l.touch(into, there)
+	}
+	away := spec.copies == moves || spec.copies == links || spec.copies == copies && (hasLetter(c, "ls") || hasLong(c, "link", "symbolic-link"))
+	parents := hasLong(c, "parents", "relative") || spec.copies == syncs
+	whole := away || spec.copies == syncs || hasLetter(c, "rRa")
+	for _, w := range sources {
+		gone := away || spec.copies == syncs && hasLong(c, "remove-source-files")
+		l.touch(w, use{read: true, write: gone, below: whole, all: gone})
+		for _, w := range l.linkTargets(spec, into, w) {
+			l.touch(w, use{read: true, write: true, below: true, all: true})
+		}
+		if into == "" {
+			continue
+		}
+		if base := lastName(w); folder && base != "" {
+			l.touch(strings.TrimSuffix(into, "/")+"/"+base, there)
+		}
+		if parents {
+			l.touch(strings.TrimSuffix(into, "/")+"/"+w, there)
+		}
+		if whole && spec.copies != links {
+			l.brings(w, into)
+		}
+	}
+}
+
+// linkTargets is what the text of a symbolic link may mean: it counts from
+// the folder of the link, not from where the command runs.
+func (l *line) linkTargets(spec fileCommand, into, text string) []string {
+	if spec.copies != links || into == "." || strings.HasPrefix(text, "/") {
+		return nil
+	}
+	out := []string{strings.TrimSuffix(into, "/") + "/" + text}
+	if i := strings.LastIndexByte(strings.TrimRight(into, "/"), '/'); i >= 0 {
+		out = append(out, into[:i+1]+text)
+	}
+	if !l.many && !l.folder(into) {
+		return out[1:]
+	}
+	return out
+}
+
+// lastName is the name that a copy of a path gets in a folder, "" if none.
+func lastName(path string) string {
+	path = strings.TrimRight(path, "/")
+	path = path[strings.LastIndexByte(path, '/')+1:]
+	if path == "." || path == ".." {
+		return ""
+	}
+	return path
+}
+
+// brings asks where a folder's content would come to lie on what may not be
+// written.
+func (l *line) brings(source, into string) {
+	for _, d := range l.dirs {
+		from, ok1 := resolve(d, source)
+		to, ok2 := resolve(d, into)
+		if !ok1 || !ok2 {
+			continue
+		}
+		if _, err := os.Lstat(from); err != nil {
+			// It may be made by then, with any content.
+			if why, yes := l.below(to, l.unwritable); yes && l.many {
+				l.say(loop.LayerRule, loop.VerdictAsk, true, "shell", source+": what it brings to "+into+" is not known: "+why)
+			}
+			continue
+		}
+		why, yes := l.below(from, func(p string) (string, bool) {
+			rel, err := filepath.Rel(from, p)
+			if err != nil {
+				return "", false
+			}
+			if why, yes := l.unwritable(filepath.Join(to, rel)); yes {
+				return why, true
+			}
+			return l.unwritable(filepath.Join(to, lastName(source), rel))
+		})
+		if yes {
+			l.say(loop.LayerRule, loop.VerdictAsk, true, "shell", source+": it brings to "+into+" what may not be written: "+why)
+		}
 	}
 }
 
@@ -130,59 +272,4 @@ func (l *line) folder(name string) bool {
 		}
 	}
 	return false
-}
-
-// operands are the words that may be paths: those that are no options, what
-// is attached to an option, and the values of dd.
-func (f fileCommand) operands(c shell.Command, skip *int) []string {
-	for _, a := range c.Args {
-		if a.Known && f.program != "" && len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && strings.ContainsAny(a.Text[1:], f.program) {
-			*skip = 0 // the program or pattern came with an option
-		}
-		if a.Known && f.program != "" && hasPrefix(a.Text, "--regexp", "--file", "--expression", "--from-file") {
-			*skip = 0
-		}
-	}
-	var out []string
-	plain := false
-	for _, a := range c.Args {
-		t := a.Text
-		switch {
-		case !a.Known:
-			if *skip > 0 && !plain {
-				*skip--
-			}
-		case t == "--" && !plain:
-			plain = true
-		case !plain && len(t) > 1 && t[0] == '-':
-			if _, v, ok := strings.Cut(t, "="); ok && v != "" {
-				out = append(out, v)
-			} else if len(t) > 2 && t[1] != '-' && strings.Contains(t[2:], "/") {
-				out = append(out, t[2:])
-			}
-		case *skip > 0:
-			*skip--
-		case c.Base() == "dd":
-			if v, ok := strings.CutPrefix(t, "of="); ok {
-				out = append(out, v)
-			} else if v, ok := strings.CutPrefix(t, "if="); ok {
-				out = append(out, v)
-			}
-		default:
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-func hasLetter(c shell.Command, letters string) bool {
-	return slices.ContainsFunc(c.Args, func(a shell.Word) bool {
-		if !a.Known {
-			return true
-		}
-		if strings.HasPrefix(a.Text, "--") {
-			return strings.HasPrefix(a.Text, "--r") || strings.HasPrefix(a.Text, "--de")
-		}
-		return len(a.Text) > 1 && a.Text[0] == '-' && strings.ContainsAny(a.Text[1:], letters)
-	})
 }

@@ -24,6 +24,7 @@ type line struct {
 	*judging
 	dirs []string // where a relative path may lie: each cd adds, none takes away
 	lost bool     // after a cd to somewhere unknown
+	many bool     // it has several commands: one may make what another uses
 }
 
 // shell judges each command of a line. The worst answer of all is the answer.
@@ -33,9 +34,13 @@ func (j *judging) shell(text, dir string) {
 		l.unsure(j.deniesCommands(), why)
 	}
 	commands := shell.Commands(text)
+	l.many = len(commands) > 1
 	for i, c := range commands {
-		starts := i+1 < len(commands) && len(commands[i+1].Through) > len(c.Through)
-		l.command(c, starts)
+		next, starts := shell.Command{}, i+1 < len(commands) && len(commands[i+1].Through) > len(c.Through)
+		if starts {
+			next = commands[i+1]
+		}
+		l.command(c, next, starts)
 	}
 	if !slices.ContainsFunc(j.answers, func(a answer) bool { return a.layer == loop.LayerRule || a.source == "shell" }) {
 		if len(commands) == 0 {
@@ -104,7 +109,7 @@ func (j *judging) deniesPaths() bool {
 }
 
 // command judges one simple command. starts says that it starts the next one.
-func (l *line) command(c shell.Command, starts bool) {
+func (l *line) command(c, next shell.Command, starts bool) {
 	for _, rd := range c.Redirects {
 		l.redirect(rd)
 	}
@@ -124,13 +129,16 @@ func (l *line) command(c shell.Command, starts bool) {
 	}
 	base := c.Base()
 	if why, ok := meaningChangers[base]; ok {
+		if slices.Contains(fileBuiltins, base) {
+			l.paths(c, next, starts)
+		}
 		l.unsure(l.deniesCommands(), base+" "+why)
 		return
 	}
 	if slices.Contains(runLater, base) {
 		l.mustAsk("shell", base+" runs something later")
 	}
-	l.paths(c)
+	l.paths(c, next, starts)
 	if base == "cd" || base == "pushd" {
 		l.cd(c)
 	}
@@ -319,6 +327,9 @@ var meaningChangers = map[string]string{
 	"set": "changes the shell", "shopt": "changes the shell", "unset": "changes variables", "read": "sets variables", "mapfile": "sets variables and runs text", "readarray": "sets variables and runs text",
 	"getopts": "sets variables", "let": "sets variables", "bind": "runs text", "complete": "runs text", "compgen": "runs text", "trap": "runs text later", "fc": "runs text", "history": "changes the shell", "exec": "replaces the shell", "coproc": "starts something beside", "builtin": "runs builtins",
 }
+
+// fileBuiltins are those of them that read or write a file that they name.
+var fileBuiltins = []string{"source", ".", "exec", "enable", "bind", "history"}
 
 // runLater are commands that start something which outlives the line.
 var runLater = []string{"at", "batch", "crontab", "systemctl", "systemd-run", "launchctl", "schtasks"}
