@@ -6,8 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"agent-ls/hooks"
 	"agent-ls/hooks/check"
@@ -105,29 +107,59 @@ func TestAStageWithoutHooksStartsNoWorker(t *testing.T) {
 	}
 }
 
-// A failing hook never lets a call through.
+// A failing hook never lets a call through, and says where it failed.
 func TestBrokenScriptsFailClosed(t *testing.T) {
-	tests := map[string]struct{ script, want string }{
-		"throws":            {"func on_tool_call(ctx) {\n    json.unmarshal(\"{\")\n    return hook.allow()\n}\n", "work_on_tool_call.risor:2:"},
-		"malformed":         {"func on_tool_call(ctx) {\n    x := json.unmarshal(\"[1]\")\n    return x\n}\n", "work_on_tool_call.risor:3:"},
-		"operation budget":  {"func on_tool_call(ctx) {\n    n := 0\n    for i := range 1000000 {\n        n += i\n    }\n    return hook.allow()\n}\n", "operation budget"},
-		"an absent element": {"func on_tool_call(ctx) {\n    call := ctx.tool_calls[len(ctx.tool_calls)]\n    return hook.deny(call.name)\n}\n", "work_on_tool_call.risor:2:"},
+	few := hooks.Limits{Operations: 1000}
+	short := hooks.Limits{Operations: 1 << 40, Time: 200 * time.Millisecond}
+	tests := map[string]struct {
+		script, want string
+		limits       hooks.Limits
+	}{
+		"throws":            {"func on_tool_call(ctx) {\n    json.unmarshal(\"{\")\n    return hook.allow()\n}\n", "work_on_tool_call.risor:2:", few},
+		"malformed":         {"func on_tool_call(ctx) {\n    x := json.unmarshal(\"[1]\")\n    return x\n}\n", "work_on_tool_call.risor:3:", few},
+		"operation budget":  {"func on_tool_call(ctx) {\n    n := 0\n    for i := range 1000000 {\n        n += i\n    }\n    return hook.allow()\n}\n", "operation budget", few},
+		"time":              {"func on_tool_call(ctx) {\n    n := 0\n    for {\n        n += 1\n    }\n}\n", "200ms", short},
+		"an absent element": {"func on_tool_call(ctx) {\n    call := ctx.tool_calls[len(ctx.tool_calls)]\n    return hook.deny(call.name)\n}\n", "work_on_tool_call.risor:2:", few},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			r.real(map[string]string{"work/on_tool_call": tt.script})
-			r.config.HookLimits.Operations = 1000
-			r.model.turns = []turn{{calls: []string{`write_file {"path":"out.txt","content":"x"}`}}}
-			s := r.start("x")
-			end := r.wait(s.RunID)
-			if end.Status != report.Failed || end.StopReason != report.StopHook || !strings.Contains(end.Error, tt.want) || !strings.Contains(end.Error, "work_on_tool_call.risor:") {
-				t.Errorf("end %s %s %q, want %q", end.Status, end.StopReason, end.Error, tt.want)
-			}
-			if got := r.content(filepath.Join(r.dir, "ws", "out.txt")); got != "<none>" {
-				t.Error("the tool ran")
-			}
-		})
+		t.Run(name, func(t *testing.T) { failsClosed(t, tt.script, tt.want, tt.limits, func() {}) })
+	}
+}
+
+var columned = regexp.MustCompile(`work_on_tool_call\.risor:\d+:\d+`)
+
+// failsClosed runs a call through a hook that breaks. While it runs,
+// meanwhile is called again and again.
+func failsClosed(t *testing.T, script, want string, limits hooks.Limits, meanwhile func()) {
+	r := newRig(t)
+	r.real(map[string]string{"work/on_tool_call": script})
+	r.config.HookLimits = limits
+	r.model.turns = []turn{{calls: []string{`write_file {"path":"out.txt","content":"x"}`}}}
+	ended := make(chan report.Event, 1)
+	s := r.start("x")
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		e, err := r.svc.Wait(ctx, s.RunID)
+		if err != nil {
+			e.Error = err.Error()
+		}
+		ended <- e
+	}()
+	var end report.Event
+	for over := false; !over; {
+		select {
+		case end = <-ended:
+			over = true
+		case <-time.After(100 * time.Millisecond):
+			meanwhile()
+		}
+	}
+	if end.Status != report.Failed || end.StopReason != report.StopHook || !strings.Contains(end.Error, want) || !columned.MatchString(end.Error) {
+		t.Errorf("end %s %s %q, want %q and a place with its column", end.Status, end.StopReason, end.Error, want)
+	}
+	if got := r.content(filepath.Join(r.dir, "ws", "out.txt")); got != "<none>" {
+		t.Error("the tool ran")
 	}
 }
 
