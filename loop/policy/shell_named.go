@@ -24,6 +24,9 @@ const maxWord, maxParts = 64 << 10, 200
 // words. Where one of them is a path that may not be read or written, or a
 // folder above one that may not be read, only a person can let it run.
 func (l *line) named(c shell.Command, starts bool) {
+	if sub, ok := gitFiles(c); ok {
+		l.fileWords(sub, fileCommands[sub.Base()])
+	}
 	// What a command starts is judged by itself; go takes folders one by one.
 	flat := starts || c.Base() == "go"
 	dirs := l.dirs
@@ -52,6 +55,18 @@ func (l *line) named(c shell.Command, starts bool) {
 			}
 		}
 	}
+}
+
+// gitFiles is the plain command that git's mv and rm are like.
+func gitFiles(c shell.Command) (shell.Command, bool) {
+	if c.Base() != "git" {
+		return c, false
+	}
+	i := slices.IndexFunc(c.Args, func(a shell.Word) bool { return a.Known && (a.Text == "mv" || a.Text == "rm") })
+	if i < 0 {
+		return c, false
+	}
+	return shell.Command{Name: c.Args[i], Args: c.Args[i+1:]}, true
 }
 
 // namedPath judges one path that an unknown command may mean.
@@ -109,11 +124,16 @@ func pathsIn(word string) []string {
 	if word == "" || word == "-" || device(word) {
 		return nil
 	}
-	out := []string{word}
+	var out []string
 	add := func(s string) {
-		if s != "" && !slices.Contains(out, s) {
+		blank := strings.Trim(s, " .") == "" && s != "." && s != ".." // no name, but an argument like any
+		if !blank && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
+	}
+	add(word)
+	if word == "..." {
+		add(".") // all packages
 	}
 	if _, rest, ok := strings.Cut(word, "://"); ok {
 		rest, _, _ = strings.Cut(rest, "?")
