@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -58,43 +57,6 @@ func TestFailsClosed(t *testing.T) {
 				t.Errorf("%q is at line %d, want %d", f.Message, f.At.Start.Line, tc.line)
 			}
 		})
-	}
-}
-
-// A worker that somebody else kills is the machine's fault, and the run still
-// learns where the script was.
-func TestKilledFromOutside(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("workers are found through /proc")
-	}
-	e := newEngine(t, hooks.Options{})
-	set := load(t, e, hooks.Limits{Time: time.Minute, Memory: 1 << 30, Workers: 1},
-		on("on_tool_call", "slow.risor", "func on_tool_call(ctx) {\n  for {\n    sorted(list(range 300000).map(string))\n  }\n}"))
-	done := make(chan hooks.Outcome)
-	go func() { done <- set.Fire(context.Background(), batch()) }()
-	deadline := time.Now().Add(time.Minute)
-	var o hooks.Outcome
-	for {
-		select {
-		case o = <-done:
-		case <-time.After(100 * time.Millisecond):
-			if time.Now().After(deadline) {
-				t.Fatal("the firing never ended")
-			}
-			killBusyChild(t)
-			continue
-		}
-		break
-	}
-	if o.Action != contract.Failed || o.Failure.Kind != hooks.Infrastructure || !strings.Contains(o.Failure.Message, "killed from outside") {
-		t.Fatalf("outcome = %+v %+v", o, o.Failure)
-	}
-	if o.Failure.At.Start.Line < 2 || len(o.Failure.Stack) == 0 {
-		t.Errorf("at %+v, stack %v, want the last known place", o.Failure.At, o.Failure.Stack)
-	}
-	guard := load(t, e, hooks.Limits{Time: time.Minute, Memory: 1 << 30, Workers: 1}, on("on_tool_call", "g.risor", allow))
-	if o := fire(t, guard, batch()); o.Failure != nil {
-		t.Errorf("the next firing: %s", o.Failure.Message)
 	}
 }
 

@@ -99,20 +99,6 @@ func TestPinned(t *testing.T) {
 	if o := fire(t, load(t, e, hooks.Limits{}, d), batch()); o.Reason != "second" {
 		t.Errorf("loaded anew, it says %q %+v", o.Reason, o.Failure)
 	}
-	// Only from beside the script.
-	outside := filepath.Join(t.TempDir(), "out.risor")
-	if err := os.WriteFile(outside, []byte("reason := \"outside\""), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	os.Remove(filepath.Join(dir, "more.risor"))
-	if err := os.Symlink(outside, filepath.Join(dir, "more.risor")); err != nil {
-		t.Skip("no symbolic links here")
-	}
-	if set, findings, err := e.Load(context.Background(), []hooks.Declaration{d}, hooks.Limits{}); err == nil && set != nil {
-		if o := fire(t, set, batch()); o.Failure == nil {
-			t.Errorf("a link out of the folder is imported: %v", findings)
-		}
-	}
 }
 
 // A byte order mark and lone CRs mean the same here as in the editor.

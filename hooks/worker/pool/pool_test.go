@@ -3,6 +3,8 @@ package pool_test
 import (
 	"context"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -205,10 +207,15 @@ func TestCloseEndsAll(t *testing.T) {
 // Something else than a worker at the other end is an error, not a hang and
 // not a crash.
 func TestNotAWorker(t *testing.T) {
-	for _, executable := range []string{"/bin/true", "/bin/cat", "/nonexistent"} {
-		if _, err := os.Stat(executable); err != nil && executable != "/nonexistent" {
-			t.Skip("no " + executable + " here")
+	notWorkers := []string{filepath.Join(t.TempDir(), "nothing")}
+	for _, name := range strangers {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
 		}
+		notWorkers = append(notWorkers, program)
+	}
+	for _, executable := range notWorkers {
 		p := open(t, pool.Options{Workers: 1, Executable: executable})
 		if _, f := p.Fire(context.Background(), text("func f(c) { 1 }"), request(1)); f == nil || f.Kind != pool.Infrastructure || !strings.Contains(f.Message, "start a script worker") {
 			t.Errorf("%s: %+v", executable, f)
