@@ -37,10 +37,10 @@ func collect(t *testing.T, fn func(send func(report.Event))) []arrival {
 		synctest.Wait()
 		for _, raw := range f.got(methodEvent) {
 			e := decodeJSON[struct {
-				Type, Text string
-				At         time.Time
+				Type, Text, Output string
+				At                 time.Time
 			}](t, raw)
-			out = append(out, arrival{e.Type, e.Text, e.At.Sub(start)})
+			out = append(out, arrival{e.Type, e.Text + e.Output, e.At.Sub(start)})
 		}
 		cancel()
 		o.close()
@@ -75,9 +75,9 @@ func TestKeptEventsKeepTheirPlace(t *testing.T) {
 		send(report.Event{Type: report.ThinkingDelta, Text: ", yes"})
 		send(report.Event{Type: report.TextDelta, Text: "I lo"})
 		send(report.Event{Type: report.Message, Seq: 1, Text: "I look"})
-		send(report.Event{Type: report.ToolOutput, CallID: "a", Text: "1"})
-		send(report.Event{Type: report.ToolOutput, CallID: "b", Text: "2"})
-		send(report.Event{Type: report.ToolOutput, CallID: "a", Text: "3"})
+		send(report.Event{Type: report.ToolOutput, CallID: "a", Output: new("1")})
+		send(report.Event{Type: report.ToolOutput, CallID: "b", Output: new("2")})
+		send(report.Event{Type: report.ToolOutput, CallID: "a", Output: new("3")})
 		send(report.Event{Type: report.ToolFinished, Seq: 2})
 	})
 	var have []string
