@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/report"
 )
 
 func newConfigCommand(dirs *folders) *cobra.Command {
@@ -44,10 +45,10 @@ func newConfigCommand(dirs *folders) *cobra.Command {
 					value = []byte(fmt.Sprint(o.Value))
 				}
 				if !origin {
-					fmt.Fprintf(table, "%s\t%s\n", key, value)
+					fmt.Fprintf(table, "%s\t%s\n", report.Visible(key), report.Visible(string(value)))
 					continue
 				}
-				fmt.Fprintf(table, "%s\t%s\t%s\n", key, value, originText(o))
+				fmt.Fprintf(table, "%s\t%s\t%s\n", report.Visible(key), report.Visible(string(value)), originText(o))
 			}
 			return table.Flush()
 		},
@@ -55,7 +56,7 @@ func newConfigCommand(dirs *folders) *cobra.Command {
 	show.Flags().BoolVar(&origin, "origin", false, "say where each value came from")
 	show.Flags().BoolVar(&asJSON, "json", false, "as JSON, origins included")
 	cmd.AddCommand(show)
-	return cmd
+	return group(cmd)
 }
 
 func originText(o manifest.Origin) string {

@@ -60,8 +60,20 @@ func (f *folders) resolvePlaces() error {
 	if err != nil && !filepath.IsAbs(os.Getenv("XDG_STATE_HOME")) {
 		return fmt.Errorf("find the state folder: %w", err)
 	}
-	if f.userConfig == "" {
+	if f.userConfig != "" {
+		// Running without the rules of a file that was named would be a gate left open.
+		if info, err := os.Stat(f.userConfig); err != nil {
+			return &statusError{statusUsage, fmt.Sprintf("--config: %v", err)}
+		} else if !info.Mode().IsRegular() {
+			return &statusError{statusUsage, fmt.Sprintf("--config: %s is not a regular file", f.userConfig)}
+		}
+	} else {
 		f.userConfig = filepath.Join(xdg("XDG_CONFIG_HOME", home, ".config"), "agent-ls", "config.toml")
+		if _, err := os.Lstat(f.userConfig); err == nil {
+			if _, err := os.Stat(f.userConfig); err != nil {
+				return &statusError{statusUsage, fmt.Sprintf("the user's configuration is a link to nothing: %v", err)}
+			}
+		}
 	}
 	if f.state == "" {
 		f.state = filepath.Join(xdg("XDG_STATE_HOME", home, ".local", "state"), "agent-ls")

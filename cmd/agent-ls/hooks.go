@@ -17,7 +17,7 @@ func newHooksCommand(dirs *folders) *cobra.Command {
 		Short: "What hooks are declared and what they did",
 	}
 	cmd.AddCommand(newHooksListCommand(dirs))
-	return cmd
+	return group(cmd)
 }
 
 func newHooksListCommand(dirs *folders) *cobra.Command {

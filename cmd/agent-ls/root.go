@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"agent-ls/hooks/contract"
 )
 
 // newRootCommand builds the whole command line. Without a subcommand it is
@@ -39,4 +43,27 @@ func newRootCommand() *cobra.Command {
 		newVersionCommand(),
 	)
 	return root
+}
+
+// group makes a command that only holds others refuse words that it does not
+// know, with the nearest one.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var names []string
+		for _, sub := range cmd.Commands() {
+			names = append(names, sub.Name())
+		}
+		if len(args) == 0 {
+			return &statusError{statusUsage, fmt.Sprintf("%s needs one of: %s", cmd.CommandPath(), strings.Join(names, ", "))}
+		}
+		message := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
+		if near := contract.Nearest(args[0], names); near != "" {
+			message += fmt.Sprintf("; did you mean %q?", near)
+		} else {
+			message += "; it has: " + strings.Join(names, ", ")
+		}
+		return &statusError{statusUsage, message}
+	}
+	return cmd
 }

@@ -32,7 +32,7 @@ func newServeCommand(dirs *folders) *cobra.Command {
 			}
 			defer closeLog()
 			if err := dirs.resolvePlaces(); err != nil {
-				return failed("%v", err)
+				return err
 			}
 			deps := lsp.Deps{
 				Version:    version,

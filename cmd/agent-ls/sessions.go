@@ -25,7 +25,7 @@ func newSessionsCommand(dirs *folders) *cobra.Command {
 		},
 	}
 	cmd.AddCommand(newSessionsListCommand(dirs), newSessionsShowCommand(dirs), newSessionsResumeCommand(dirs), newSessionsUndoCommand(dirs))
-	return cmd
+	return group(cmd)
 }
 
 // withAgent opens the service without a front end for a command that only
