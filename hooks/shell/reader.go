@@ -31,6 +31,11 @@ func (r *reader) emit(c Command) {
 	default:
 		r.out = append(r.out, c)
 	}
+	if slices.ContainsFunc(c.Assigns, func(a Assign) bool {
+		return slices.Contains(evaluated, a.Name) && (!a.Value.Known || !number.MatchString(a.Value.Text))
+	}) {
+		r.lost(scope{through: c.Through})
+	}
 }
 
 // lost stands for commands that cannot be known.
@@ -87,7 +92,7 @@ func (r *reader) stmt(st *syntax.Stmt, s scope) {
 		inner := s
 		inner.redirects = slices.Concat(own, s.redirects)
 		before := len(r.out)
-		r.compound(c, inner)
+		r.look(c, inner) // groups, control flow, functions, expressions
 		if len(r.out) == before && len(own) > 0 {
 			r.emit(Command{Name: Word{Known: true}, Redirects: inner.redirects, Through: s.through})
 		}
@@ -97,39 +102,10 @@ func (r *reader) stmt(st *syntax.Stmt, s scope) {
 	}
 }
 
-// compound reads everything that holds statements: groups, control flow,
-// functions, and expressions that only hold substitutions.
-func (r *reader) compound(c syntax.Command, s scope) {
-	syntax.Walk(c, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Stmt:
-			r.stmt(n, s)
-			return false
-		case *syntax.CmdSubst:
-			r.stmts(n.Stmts, scope{through: s.through, depth: s.depth})
-			return false
-		case *syntax.ProcSubst:
-			r.stmts(n.Stmts, scope{through: s.through, depth: s.depth})
-			return false
-		}
-		return true
-	})
-}
-
 // inside reads the substitutions in a word, a redirect or an assignment.
 func (r *reader) inside(n syntax.Node, s scope) {
 	s.redirects, s.piped = nil, false
-	syntax.Walk(n, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.CmdSubst:
-			r.stmts(n.Stmts, s)
-			return false
-		case *syntax.ProcSubst:
-			r.stmts(n.Stmts, s)
-			return false
-		}
-		return true
-	})
+	r.look(n, s)
 }
 
 func (r *reader) call(c *syntax.CallExpr, own []Redirect, s scope) {
@@ -147,7 +123,13 @@ func (r *reader) call(c *syntax.CallExpr, own []Redirect, s scope) {
 		cmd.Name = Word{Known: true}
 	}
 	r.emit(cmd)
-	r.unwrap(cmd, s)
+	split := testSplits(cmd, c)
+	if base := cmd.Base(); !split || base != "test" && base != "[" {
+		r.unwrap(cmd, s)
+	}
+	if split {
+		r.lost(scope{through: s.through})
+	}
 	for _, a := range c.Assigns {
 		r.inside(a, s)
 	}
@@ -159,10 +141,13 @@ func (r *reader) call(c *syntax.CallExpr, own []Redirect, s scope) {
 // declare reads export, local and their like as the commands that they are.
 func (r *reader) declare(c *syntax.DeclClause, own []Redirect, s scope) {
 	cmd := Command{Name: Word{c.Variant.Value, true}, Redirects: slices.Concat(own, s.redirects), Through: s.through}
+	evaluates := false
 	for _, a := range c.Args {
 		switch {
 		case a.Naked && a.Name == nil && a.Value != nil:
-			cmd.Args = append(cmd.Args, words(a.Value)...)
+			ws := words(a.Value)
+			evaluates = evaluates || slices.ContainsFunc(ws, declares) && !setsPlain.MatchString(leading(a.Value))
+			cmd.Args = append(cmd.Args, ws...)
 		case a.Naked && a.Name != nil && a.Index == nil:
 			cmd.Args = append(cmd.Args, Word{a.Name.Value, true})
 		default:
@@ -180,9 +165,30 @@ func (r *reader) declare(c *syntax.DeclClause, own []Redirect, s scope) {
 		}
 	}
 	r.emit(cmd)
+	if evaluates {
+		r.lost(scope{through: s.through})
+	}
 	for _, a := range c.Args {
 		r.inside(a, s)
 	}
+}
+
+// leading is the text with which a word begins before any expansion.
+func leading(w *syntax.Word) string {
+	if len(w.Parts) == 0 {
+		return ""
+	}
+	switch p := w.Parts[0].(type) {
+	case *syntax.Lit:
+		return p.Value
+	case *syntax.DblQuoted:
+		if len(p.Parts) > 0 {
+			if l, ok := p.Parts[0].(*syntax.Lit); ok {
+				return l.Value
+			}
+		}
+	}
+	return ""
 }
 
 func assign(a *syntax.Assign) Assign {

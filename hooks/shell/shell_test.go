@@ -39,7 +39,7 @@ func showWord(w Word) string {
 }
 
 func TestCommands(t *testing.T) {
-	for _, file := range []string{"testdata/commands.txt", "testdata/more.txt"} {
+	for _, file := range []string{"testdata/commands.txt", "testdata/more.txt", "testdata/hidden.txt"} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func TestCommands(t *testing.T) {
 			if l == "" || strings.HasPrefix(l, "#") {
 				continue
 			}
-			line, want, ok := strings.Cut(l, " => ")
+			line, want, ok := strings.Cut(l, " =>")
 			if !ok {
 				t.Fatalf("%s:%d: no arrow", file, i+1)
 			}
@@ -73,6 +73,30 @@ func TestAssignsAndThrough(t *testing.T) {
 	}
 	if c := Commands("X=1"); len(c) != 1 || !c[0].Name.Known || c[0].Name.Text != "" || len(c[0].Assigns) != 1 {
 		t.Errorf("assignment alone = %+v", c)
+	}
+}
+
+// What a loop sets is set as by an assignment.
+func TestLoopsAndExpansionsAssign(t *testing.T) {
+	for line, want := range map[string]string{
+		"for PATH in ./bin; do ls; done":                   "PATH=./bin",
+		"for HOME in h {i,j} $k; do git status; done":      "HOME=h HOME=i HOME=j HOME=?",
+		"for x; do a; done":                                "x=?",
+		"select PATH in ./bin; do ls; done":                "PATH=./bin",
+		`a() { for PATH in "b"; do :; done; }`:             "PATH=b",
+		"echo ${CDPATH:=/tmp} \"${LESSOPEN=a$b}\" ${c:-d}": "CDPATH=/tmp LESSOPEN=?",
+		"coproc PATH { a; }":                               "PATH=?",
+		"for ((;;)); do A=1; done":                         "A=1",
+	} {
+		var got []string
+		for _, c := range Commands(line) {
+			for _, a := range c.Assigns {
+				got = append(got, a.Name+"="+showWord(a.Value))
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("Commands(%q) assigns %q, want %q", line, got, want)
+		}
 	}
 }
 

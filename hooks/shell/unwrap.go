@@ -91,6 +91,8 @@ func (r *reader) unwrap(cmd Command, s scope) {
 		r.trap(cmd.Args, inner)
 	case name == "find":
 		r.find(cmd.Args, inner)
+	case reads(name, cmd.Args):
+		r.lost(inner)
 	default:
 		if st, ok := starters[name]; ok {
 			r.start(name, st, cmd, inner)
