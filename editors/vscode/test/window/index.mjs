@@ -81,6 +81,7 @@ function mainJob() {
       await wb.page.locator('.review-widget', { hasText: 'Asks because' }).waitFor();
       await wb.command('Agent: Focus on Approvals View');
       await wb.row('Approvals', 'always would cover').waitFor();
+      await wb.row('Runs', 'edit calc.go').waitFor();
       await wb.shot('approval');
     }],
     ['the list of answers starts with the one that changes nothing', async (wb, workspace) => {
