@@ -39,7 +39,7 @@ func showWord(w Word) string {
 }
 
 func TestCommands(t *testing.T) {
-	for _, file := range []string{"testdata/commands.txt", "testdata/more.txt", "testdata/hidden.txt"} {
+	for _, file := range []string{"testdata/commands.txt", "testdata/more.txt", "testdata/hidden.txt", "testdata/starters.txt"} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
