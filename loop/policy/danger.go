@@ -15,26 +15,38 @@ type danger struct {
 	short  string   // letters of short options, alone or among others
 	equals bool     // NAME=VALUE words
 	stdin  bool     // without an operand it runs what it reads
+	code   bool     // what is dangerous is a program, which may read any file
 	check  func(args []string) []string
+	// letters says how the words of one letter can be written.
+	letters lettering
 }
+
+// lettering says how a command reads a word of short options.
+type lettering uint8
+
+const (
+	combined lettering = iota // several in one word, a value attached: -nxVALUE
+	attached                  // one in a word, a value attached: -xVALUE
+	apart                     // a word is one option: -x VALUE
+)
 
 // everywhere are long options that mean harm in any command.
 var everywhere = []string{"exec", "exec-path", "execute", "eval", "command", "output", "output-file", "outfile", "output-dir", "config", "pre", "pager", "editor",
 	"in-place", "inplace", "write", "plugin", "load", "load-extension", "require", "preload", "script", "init-file", "rcfile", "shell", "script-shell", "use-compress-program", "compress-program",
 	"to-command", "checkpoint-action", "rsh", "rsync-path", "upload-pack", "receive-pack", "ext-diff", "textconv", "node-options", "wrapper", "runner", "interpreter"}
 
-var interpreter = danger{words: []string{"-c", "-e", "-E", "-p", "-pe", "-ne", "-r", "-m", "-i", "-x", "-X", "-", "-Command", "-EncodedCommand", "-File"}, short: "ceErm", long: []string{"eval", "print", "import", "loader", "require", "exec", "command"}, stdin: true}
+var interpreter = danger{code: true, words: []string{"-c", "-e", "-E", "-p", "-pe", "-ne", "-r", "-m", "-i", "-x", "-X", "-", "-Command", "-EncodedCommand", "-File"}, short: "ceErm", long: []string{"eval", "print", "import", "loader", "require", "exec", "command"}, stdin: true}
 
 // dangerous is the table by base name. What is not in it is held against
 // everywhere only.
 var dangerous = map[string]danger{
-	"find": {words: []string{"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"}},
-	"sed":  {short: "if", long: []string{"in-place", "file"}, check: sedScript},
-	"awk":  {short: "fiElDdo", check: awkProgram},
-	"go": {words: []string{"-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-ldflags", "-gccgoflags", "-gcflags", "-asmflags", "-pkgdir", "-o", "-outputdir", "-C", "-w", "-u", "-fix", "-n=false",
+	"find": {letters: apart, words: []string{"-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"}},
+	"sed":  {code: true, short: "if", long: []string{"in-place", "file"}, check: sedScript},
+	"awk":  {code: true, short: "fiElDdo", check: awkProgram},
+	"go": {letters: apart, words: []string{"-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-ldflags", "-gccgoflags", "-gcflags", "-asmflags", "-pkgdir", "-o", "-outputdir", "-C", "-w", "-u", "-fix", "-n=false",
 		"-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-test.coverprofile", "-test.cpuprofile", "-test.memprofile", "-test.outputdir", "-test.trace", "generate", "tool"}, check: remotePackage},
 	"git": {words: []string{"-c", "-C", "-O", "-x", "-o", "--no-index", "filter-branch", "difftool", "mergetool", "hook", "config", "credential", "daemon", "instaweb", "gui", "citool", "send-email", "svn", "p4", "fast-import", "foreach", "web--browse", "bisect", "worktree"},
-		long: []string{"config-env", "exec-path", "output", "output-directory", "upload-pack", "receive-pack", "exec", "ext-diff", "textconv", "open-files-in-pager", "template", "git-dir", "work-tree", "extcmd", "tool", "unsafe-paths", "contents", "edit-description", "paginate", "super-prefix", "namespace"}, check: gitTransport},
+		long: []string{"config-env", "exec-path", "output", "output-directory", "upload-pack", "receive-pack", "exec", "ext-diff", "textconv", "open-files-in-pager", "template", "git-dir", "work-tree", "extcmd", "tool", "unsafe-paths", "separate-git-dir", "contents", "edit-description", "paginate", "super-prefix", "namespace"}, check: gitArguments},
 	"tar":     {short: "IFPxC", long: []string{"extract", "get", "directory", "to-command", "checkpoint-action", "use-compress-program", "rsh-command", "info-script", "new-volume-script", "rmt-command", "absolute-names", "one-top-level"}, check: oldTar},
 	"rsync":   {short: "e", long: []string{"rsh", "rsync-path"}},
 	"curl":    {short: "oOKTFDcJ", long: []string{"output", "remote-name", "remote-name-all", "config", "upload-file", "form", "form-string", "dump-header", "cookie-jar", "trace", "trace-ascii", "stderr", "libcurl", "unix-socket", "engine"}, check: curlData},
@@ -44,27 +56,27 @@ var dangerous = map[string]danger{
 	"fd":      {short: "xX", long: []string{"exec", "exec-batch"}},
 	"ag":      {long: []string{"pager"}},
 	"less":    {short: "oOkt", check: plusCommand},
-	"vim":     {words: []string{"-c", "-S", "-s", "-es", "-u", "-w", "-W", "--cmd"}, check: plusCommand, stdin: true},
-	"emacs":   {words: []string{"-f", "-l", "--eval", "--load", "--batch", "--script", "--funcall", "-Q"}, stdin: true},
+	"vim":     {code: true, words: []string{"-c", "-S", "-s", "-es", "-u", "-w", "-W", "--cmd"}, check: plusCommand, stdin: true},
+	"emacs":   {code: true, letters: apart, words: []string{"-f", "-l", "--eval", "--load", "--batch", "--script", "--funcall", "-Q"}, stdin: true},
 	"man":     {short: "PH", long: []string{"pager", "html"}},
 	"npm":     {words: []string{"exec", "x", "explore", "publish", "-c", "-C", "config", "set-script", "edit", "login", "token"}, long: []string{"script-shell", "prefix", "node-options", "userconfig", "globalconfig", "call", "shell"}},
 	"npx":     {words: []string{"-c", "-p", "-y"}, long: []string{"call", "package", "shell", "yes"}},
 	"make":    {short: "fCEI", long: []string{"file", "makefile", "directory", "eval", "include-dir"}, equals: true},
-	"cmake":   {words: []string{"-P", "-E", "-C", "-S", "-B"}},
+	"cmake":   {letters: attached, words: []string{"-P", "-E", "-C", "-S", "-B"}},
 	"cargo":   {words: []string{"-Z", "-C", "install", "publish", "login"}, long: []string{"config", "manifest-path", "target-dir"}, check: plusCommand},
-	"gcc":     {words: []string{"-o", "-wrapper", "-B", "-Xlinker"}, check: compilerPlugin},
-	"gofmt":   {words: []string{"-w", "-cpuprofile"}},
+	"gcc":     {letters: attached, words: []string{"-o", "-wrapper", "-B", "-Xlinker"}, check: compilerPlugin},
+	"gofmt":   {letters: apart, words: []string{"-w", "-cpuprofile"}},
 	"eslint":  {words: []string{"-c", "-f", "-o"}, long: []string{"fix", "config", "rulesdir", "plugin", "resolve-plugins-relative-to", "format", "output-file", "parser"}},
 	"pytest":  {words: []string{"-p", "-c", "-o"}, long: []string{"basetemp", "rootdir", "confcutdir", "override-ini", "pdbcls", "junitxml", "config-file"}},
-	"sqlite3": {words: []string{"-cmd", "-init"}, check: clientEscape},
+	"sqlite3": {letters: apart, words: []string{"-cmd", "-init"}, check: clientEscape},
 	"psql":    {short: "oLf", long: []string{"output", "log-file", "file"}, check: clientEscape},
 	"mysql":   {long: []string{"pager", "tee", "init-command"}, check: clientEscape},
 	"ssh":     {short: "oFESI", check: nil},
 	"nc":      {short: "ec", long: []string{"exec", "sh-exec", "lua-exec"}},
 	"zip":     {words: []string{"-T", "-TT"}, long: []string{"unzip-command", "test"}},
 	"patch":   {short: "oed", long: []string{"output", "ed", "directory"}},
-	"date":    {short: "s", long: []string{"set"}},
-	"openssl": {words: []string{"-engine", "-out", "-config", "-provider-path"}},
+	"date":    {short: "sf", long: []string{"set", "file"}},
+	"openssl": {letters: apart, words: []string{"-engine", "-out", "-config", "-provider-path"}},
 	"docker":  {words: []string{"run", "exec", "cp", "-v", "-H", "--privileged", "--volume", "--mount"}},
 	"gh":      {words: []string{"alias", "extension", "api", "auth", "codespace"}},
 	"pip":     {words: []string{"-r", "-c", "-e", "-t"}, long: []string{"target", "prefix", "root", "config-settings", "global-option", "install-option", "index-url", "editable"}},
@@ -89,18 +101,23 @@ var sameAs = map[string]string{
 
 var versioned = regexp.MustCompile(`^([a-z+]+)-?[0-9][0-9.]*$`)
 
+// dangerOf is the row of a command.
+func dangerOf(name string) danger {
+	if spec, ok := dangerous[name]; ok {
+		return spec
+	}
+	other := sameAs[name]
+	if m := versioned.FindStringSubmatch(name); other == "" && m != nil {
+		if other = m[1]; sameAs[other] != "" {
+			other = sameAs[other]
+		}
+	}
+	return dangerous[other]
+}
+
 // dangers lists the arguments of a call that an allow rule must name.
 func dangers(name string, args []string) []string {
-	spec, ok := dangerous[name]
-	if !ok {
-		other := sameAs[name]
-		if m := versioned.FindStringSubmatch(name); other == "" && m != nil {
-			if other = m[1]; sameAs[other] != "" {
-				other = sameAs[other]
-			}
-		}
-		spec = dangerous[other]
-	}
+	spec := dangerOf(name)
 	var out []string
 	operand := false
 	for _, a := range args {
@@ -121,15 +138,42 @@ func dangers(name string, args []string) []string {
 	return out
 }
 
+// onlyWrite are arguments that make a command write a file, and execute
+// nothing.
+var onlyWrite = map[string][]string{
+	"sort":  {"-o", "--output", "-T", "--temporary-directory"},
+	"go":    {"-o", "-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-outputdir"},
+	"gofmt": {"-w"},
+	"curl":  {"-o", "-O", "-D", "--output", "--remote-name", "--dump-header"},
+	"wget":  {"-O", "-o", "-P", "--output-document", "--output-file", "--directory-prefix"},
+	"git":   {"-o", "--output", "--output-directory"},
+	"gcc":   {"-o"},
+	"find":  {"-delete", "-fprint", "-fprint0", "-fls"},
+	"sed":   {"-i", "--in-place"},
+	"tar":   {"-x", "-C", "--extract", "--directory"},
+}
+
+// executes tells whether one of the dangerous arguments may make a command
+// execute something else.
+func executes(name string, args []string) bool {
+	if _, ok := dangerous[name]; !ok && sameAs[name] != "" {
+		name = sameAs[name]
+	}
+	return slices.ContainsFunc(args, func(a string) bool {
+		key, _, _ := strings.Cut(a, "=")
+		return !slices.Contains(onlyWrite[name], key)
+	})
+}
+
 // found tells whether one argument is dangerous.
 func (d danger) found(a string) bool {
-	key, _, attached := strings.Cut(a, "=")
+	key, _, assigned := strings.Cut(a, "=")
 	for _, w := range d.words {
-		if key == w || strings.HasPrefix(w, "-") && key == "-"+w {
+		if d.letter(w, key) || key == w || strings.HasPrefix(w, "-") && key == "-"+w {
 			return true
 		}
 	}
-	if d.equals && attached && !strings.HasPrefix(a, "-") {
+	if d.equals && assigned && !strings.HasPrefix(a, "-") {
 		return true
 	}
 	if strings.HasPrefix(key, "--") {
@@ -141,6 +185,20 @@ func (d danger) found(a string) bool {
 		return strings.ContainsAny(key[1:], d.short)
 	}
 	return false
+}
+
+// letter tells whether a word of short options holds an option of one letter.
+func (d danger) letter(option, word string) bool {
+	if len(option) != 2 || option[0] != '-' || option[1] == '-' || len(word) < 2 || word[0] != '-' || word[1] == '-' {
+		return false
+	}
+	switch d.letters {
+	case apart:
+		return false
+	case attached:
+		return word[1] == option[1]
+	}
+	return strings.IndexByte(word[1:], option[1]) >= 0
 }
 
 var (
@@ -221,11 +279,14 @@ func remotePackage(args []string) []string {
 	return out
 }
 
-// gitTransport flags addresses that name a program.
-func gitTransport(args []string) []string {
+// gitArguments flags addresses that name a program, and what only some
+// subcommands take for one.
+func gitArguments(args []string) []string {
 	var out []string
+	rest := withoutGlobals("git", args)
+	remote := len(rest) > 0 && slices.Contains([]string{"clone", "ls-remote", "fetch-pack", "submodule"}, rest[0])
 	for _, a := range args {
-		if strings.Contains(a, "::") {
+		if strings.Contains(a, "::") || remote && len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.Contains(a, "u") {
 			out = append(out, a)
 		}
 	}

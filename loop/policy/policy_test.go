@@ -31,7 +31,10 @@ func newScene(t testing.TB) scene {
 	must(t, os.Symlink("/etc", filepath.Join(s.root, "link")))
 	must(t, os.Symlink(".git/hooks", filepath.Join(s.root, "hooklink")))
 	must(t, os.Symlink(".env", filepath.Join(s.root, "envlink")))
-	for _, name := range strings.Fields("go git ls rm cat head grep find sed awk python3 tar xargs curl bash sh env make sort npm rg cp diff tee at timeout sudo nohup nice date mv ln install rsync rm mkdir patch unzip gzip dd split zip gofmt") {
+	must(t, os.Symlink("tree/docs", filepath.Join(s.root, "dirlink")))
+	must(t, os.MkdirAll(filepath.Join(s.root, "p"), 0o755))
+	must(t, os.Symlink("../tree/docs", filepath.Join(s.root, "p", "link")))
+	for _, name := range strings.Fields("go git ls rm cat head grep find sed awk python3 tar xargs curl bash sh env make sort npm rg cp diff tee at timeout sudo nohup nice date mv ln install rsync rm mkdir patch unzip gzip dd split zip gofmt npx printf shuf basenc") {
 		must(t, os.WriteFile(filepath.Join(s.bin, name), []byte("#!/bin/sh\n"), 0o755))
 	}
 	return s

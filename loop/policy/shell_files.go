@@ -75,6 +75,9 @@ func (l *line) paths(c, started shell.Command, starts bool) {
 	if why := unpacks(c); why != "" && l.hasWriteDenials() {
 		l.unsure(true, shown(c)+": "+why+", and some files may not be written")
 	}
+	if dangerOf(base).code && l.hasReadDenials() && len(dangers(base, knownArgs(c))) > 0 {
+		l.unsure(true, shown(c)+": its program can read files, and some may not be read")
+	}
 	if spec, ok := fileCommands[base]; ok {
 		l.fileWords(c, spec)
 	} else {

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,19 @@ const maxBelow = 20_000
 
 // maxWord, in bytes, and maxParts bound a word in which paths are looked for.
 const maxWord, maxParts = 64 << 10, 200
+
+// contentReaders show the content of files that they name, among much else.
+var contentReaders = []string{"git", "date", "xargs", "curl", "wget", "openssl", "gpg"}
+
+// outside asks where a word names a file that is there, outside the workspace.
+func (l *line) outside(c shell.Command, name, path string) {
+	if !slices.Contains(contentReaders, c.Base()) || within(l.root, path) || device(path) || device(name) {
+		return
+	}
+	if _, err := os.Lstat(path); err == nil {
+		l.mustAsk("workspace", shown(c)+": it names "+path+", outside the workspace")
+	}
+}
 
 // named judges a command of which it is not known what it does with its
 // words. Where one of them is a path that may not be read or written, or a
@@ -51,6 +65,7 @@ func (l *line) named(c shell.Command, starts bool) {
 				if p, ok := resolve(d, name); ok && !seen[p] {
 					seen[p] = true
 					l.namedPath(c, p, flat)
+					l.outside(c, name, p)
 				}
 			}
 		}

@@ -54,7 +54,7 @@ var (
 // no path in truth does no harm: it is then one inside the workspace.
 var fileCommands = map[string]fileCommand{
 	"cat": {}, "tac": {}, "head": {}, "tail": {}, "nl": {}, "less": pager, "more": pager, "bat": {}, "batcat": {}, "view": {}, "wc": {}, "cut": {}, "paste": {}, "join": {}, "rev": {}, "fold": {}, "fmt": {}, "column": {}, "expand": {}, "pr": {},
-	"comm": {}, "cmp": {}, "od": {}, "hexdump": {}, "strings": {}, "file": {}, "base64": output, "base32": output, "md5sum": {}, "sha1sum": {}, "sha256sum": {}, "sha512sum": {}, "cksum": {}, "zcat": {}, "bzcat": {}, "xzcat": {}, "zless": pager, "readelf": {}, "objdump": {}, "nm": {}, "iconv": output,
+	"comm": {}, "cmp": {}, "od": {}, "hexdump": {}, "strings": {}, "file": {}, "base64": output, "base32": output, "basenc": output, "shuf": output, "tsort": {}, "ptx": {}, "sum": {}, "b2sum": {}, "sha224sum": {}, "sha384sum": {}, "xzless": pager, "zmore": pager, "md5sum": {}, "sha1sum": {}, "sha256sum": {}, "sha512sum": {}, "cksum": {}, "zcat": {}, "bzcat": {}, "xzcat": {}, "zless": pager, "readelf": {}, "objdump": {}, "nm": {}, "iconv": output,
 	"sort": {out: "oT", outLong: []string{"output", "temporary-directory"}},
 	"diff": {recursive: "r", outLong: []string{"output"}}, "uniq": {last: true}, "xxd": {last: true},
 	"grep": grep, "egrep": grep, "fgrep": grep, "zgrep": grep,
@@ -70,7 +70,7 @@ var fileCommands = map[string]fileCommand{
 	"install": {write: true, copies: copies, values: "Sgmo", long: []string{"suffix", "group", "mode", "owner", "strip-program"}, makesFolders: true},
 	"rsync":   {write: true, copies: syncs, outLong: []string{"log-file", "backup-dir", "partial-dir", "temp-dir", "write-batch", "only-write-batch"}},
 	"chmod":   owner, "chown": owner, "chgrp": owner, "split": split, "csplit": split, "dd": split,
-	"patch": {write: true, shows: true, out: "ord", outLong: []string{"output", "reject-file", "directory"}}, "gzip": squeeze, "gunzip": squeeze,
+	"patch": {write: true, shows: true, out: "ord", outLong: []string{"output", "reject-file", "directory"}}, "gzip": squeeze, "gunzip": squeeze, "bzip2": squeeze, "bunzip2": squeeze, "xz": squeeze, "unxz": squeeze, "zstd": squeeze, "unzstd": squeeze, "lz4": squeeze, "lzma": squeeze, "unlzma": squeeze, "compress": squeeze, "uncompress": squeeze,
 }
 
 // operands are the words of a call that may be paths.

@@ -24,12 +24,14 @@ type line struct {
 	*judging
 	dirs []string // where a relative path may lie: each cd adds, none takes away
 	lost bool     // after a cd to somewhere unknown
+	link bool     // the shell may have come where it is through a link
 	many bool     // it has several commands: one may make what another uses
 }
 
 // shell judges each command of a line. The worst answer of all is the answer.
 func (j *judging) shell(text, dir string) {
 	l := &line{judging: j, dirs: []string{resolveFolder(dir)}}
+	l.link = l.dirs[0] != filepath.Clean(dir)
 	if why := unreadable(text); why != "" {
 		l.unsure(j.deniesCommands(), why)
 	}
@@ -132,6 +134,9 @@ func (l *line) command(c, next shell.Command, starts bool) {
 		if slices.Contains(fileBuiltins, base) {
 			l.paths(c, next, starts)
 		}
+		if args := knownArgs(c); (base == "source" || base == ".") && len(args) > 0 {
+			l.path("read_file", args[0], false, false)
+		}
 		l.unsure(l.deniesCommands(), base+" "+why)
 		return
 	}
@@ -217,12 +222,24 @@ func knownWords(c shell.Command) ([]string, bool) {
 	return out, len(out) > 0
 }
 
+// knownArgs are the arguments that are known.
+func knownArgs(c shell.Command) []string {
+	var out []string
+	for _, a := range c.Args {
+		if a.Known {
+			out = append(out, a.Text)
+		}
+	}
+	return out
+}
+
 var bareName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
 // allow looks for a rule that allows a command; without one it asks.
 func (l *line) allow(c shell.Command) {
 	var problem string
 	words, known := knownWords(c)
+	harm := dangers(c.Base(), knownArgs(c))
 	switch {
 	case !known:
 		l.uncertain = true
@@ -244,13 +261,12 @@ func (l *line) allow(c shell.Command) {
 	switch {
 	case problem == "" && matched.text != "":
 		l.say(loop.LayerRule, loop.VerdictAllow, false, matched.source(), shown(c)+": rule "+matched.source())
+	case len(harm) > 0:
+		// What it executes could be what is denied.
+		l.say(loop.LayerRule, loop.VerdictAsk, l.deniesCommands() && executes(c.Base(), harm), "shell", fmt.Sprintf("%s: %s can execute or write something else", shown(c), harm[0]))
 	case problem != "":
 		l.say(loop.LayerRule, loop.VerdictAsk, false, "shell", shown(c)+": "+problem)
 	default:
-		if d := dangers(c.Base(), words[1:]); len(d) > 0 {
-			l.say(loop.LayerRule, loop.VerdictAsk, false, "shell", fmt.Sprintf("%s: %s can execute or write something else", shown(c), d[0]))
-			return
-		}
 		a := l.byDefault(loop.Execute)
 		for _, r := range l.rules {
 			if l.only(r) && l.allows(r, c) && a.verdict != loop.VerdictDeny {
@@ -347,14 +363,37 @@ func neutral(c shell.Command, starts bool) bool {
 		return false
 	}
 	switch words[0] {
-	case "cd", "true", "false", ":", "pwd", "echo", "test", "[", "exit", "return", "break", "continue", "wait":
+	case "cd", "true", "false", ":", "pwd", "echo", "exit", "return", "break", "continue":
 		return true
+	case "test", "[":
+		return !evaluates(words[1:])
+	case "wait": // -p sets a variable
+		return !slices.ContainsFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-") && strings.Contains(w, "p") })
 	case "printf":
 		return len(words) > 1 && !strings.HasPrefix(words[1], "-")
 	case "command":
 		return starts || len(words) > 1 && (words[1] == "-v" || words[1] == "-V")
 	case "timeout", "nice", "nohup", "time":
 		return starts && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-o") || strings.HasPrefix(w, "--o") })
+	}
+	return false
+}
+
+// evaluates tells whether test may read one of its words once more, as the
+// name of a variable or as arithmetic.
+func evaluates(words []string) bool {
+	number := func(i int) bool {
+		return i >= 0 && i < len(words) && words[i] != "" && strings.Trim(strings.TrimPrefix(words[i], "-"), "0123456789") == ""
+	}
+	for i, w := range words {
+		switch w {
+		case "-v", "-R":
+			return true
+		case "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
+			if !number(i-1) || !number(i+1) {
+				return true
+			}
+		}
 	}
 	return false
 }
@@ -392,15 +431,44 @@ func (l *line) cd(c shell.Command) {
 		l.unsure(l.deniesPaths(), "it changes to a folder that is not known")
 		return
 	}
+	up := slices.Contains(strings.Split(filepath.ToSlash(target), "/"), "..")
+	if up && l.link {
+		l.lost = true
+		l.unsure(l.deniesPaths(), "it changes to what is above a link")
+	}
 	for _, d := range slices.Clone(l.dirs) {
 		dir, ok := resolve(d, target)
-		switch {
-		case !ok:
+		if !ok {
 			l.lost = true
-		case !within(l.root, dir):
-			l.mustAsk("workspace", "it changes to "+dir+", outside the workspace")
-		case !slices.Contains(l.dirs, dir):
-			l.dirs = append(l.dirs, dir)
+			continue
 		}
+		l.enter(dir)
+		// A shell takes ".." away from the name, whatever links are in it.
+		named := target
+		if !filepath.IsAbs(named) {
+			named = filepath.Join(d, named)
+		}
+		named = filepath.Clean(named)
+		if named == dir {
+			continue
+		}
+		l.link = true
+		if real, ok := resolve(d, named); up && (!ok || real != dir) {
+			l.lost = true
+			l.unsure(l.deniesPaths(), target+" is not the same for the shell as for the commands: a link is in it")
+			if ok {
+				l.enter(real)
+			}
+		}
+	}
+}
+
+// enter adds a folder in which later paths may lie.
+func (l *line) enter(dir string) {
+	switch {
+	case !within(l.root, dir):
+		l.mustAsk("workspace", "it changes to "+dir+", outside the workspace")
+	case !slices.Contains(l.dirs, dir):
+		l.dirs = append(l.dirs, dir)
 	}
 }
