@@ -7,8 +7,15 @@ import (
 	"strings"
 )
 
-// secretWords end or fill the names of variables that hold a secret.
-var secretWords = []string{"API_KEY", "APIKEY", "TOKEN", "SECRET", "SECRET_KEY", "ACCESS_KEY", "ACCESS_KEY_ID", "PRIVATE_KEY", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"}
+// secretWords end the names of variables that hold a secret, after an
+// underscore or as the whole name; secretEnds do so without one, too, since no
+// ordinary name ends like that.
+var (
+	secretWords = []string{"KEY", "KEYS", "KEY_ID", "PAT", "AUTH", "PASS", "PWD", "DSN", "DATABASE_URL", "DB_URL", "REDIS_URL", "MONGO_URL", "MONGODB_URI", "POSTGRES_URL", "MYSQL_URL",
+		"AMQP_URL", "CONNECTION_STRING", "WEBHOOK_URL", "COOKIE"}
+	secretEnds = []string{"APIKEY", "APIKEYS", "AIKEY", "TOKEN", "TOKENS", "SECRET", "SECRETS", "SECRETKEY", "ACCESSKEY", "PRIVATEKEY", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE",
+		"CREDENTIAL", "CREDENTIALS", "CREDS", "DATABASE_URL", "DATABASEURL"}
+)
 
 // dropped are variables that reach an agent of the user's, or make the shell
 // run something before the line.
@@ -22,12 +29,15 @@ var dropped = []string{
 // Secret tells whether a variable's name says that it holds a secret.
 func Secret(name string) bool {
 	upper := strings.ToUpper(name)
+	if upper == "PWD" {
+		return false // the working directory
+	}
 	for _, w := range secretWords {
 		if upper == w || strings.HasSuffix(upper, "_"+w) {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(secretEnds, func(w string) bool { return strings.HasSuffix(upper, w) })
 }
 
 // environment is what a command gets to see: the user's without keys and
