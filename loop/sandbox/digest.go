@@ -2,27 +2,37 @@ package sandbox
 
 import (
 	"crypto/sha256"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 const (
 	// keptBytes is the largest protected file whose bytes are kept so that it
-	// can be put back; larger ones are only noticed.
+	// can be put back, keptTotal what is kept of all of them; others are
+	// noticed, and moved back where they were moved away.
 	keptBytes = 1 << 20
-	// Bounds of the search for protected files below the workspace.
-	searchedFolders = 1500
-	searchedDepth   = 8
-	protectedCount  = 4000
+	keptTotal = 256 << 20
+	// hashedBytes is the largest file whose bytes are compared; of larger ones
+	// the time counts.
+	hashedBytes = 64 << 20
+	// protectedCount bounds the protected files that are read.
+	protectedCount = 100_000
 )
 
 // Digests says what the protected files of a workspace were at one moment.
 type Digests struct {
 	root  string
-	files map[string]digest // by absolute path
+	at    time.Time
+	list  *listing
+	files map[string]digest      // by absolute path
+	repos map[string]fs.FileInfo // the folders of git's own
+	kept  int64
+	full  bool // there were more than protectedCount
 }
 
 type digest struct {
@@ -30,169 +40,157 @@ type digest struct {
 	mode fs.FileMode
 	link string
 	kept []byte // nil when too large
+	info fs.FileInfo
 }
 
-// Change is one protected file that a command changed.
+// Change is one protected file that a command changed, or a whole folder that
+// it created.
 type Change struct {
 	Path string // absolute
 	What string // "created", "changed", "removed"
 	was  *digest
+	then *Digests // all that was before
 }
 
 // Changes are what a command did to protected files.
 type Changes []Change
 
-// skipped are folders in which no protected file is looked for: they are
-// large, and what is in them steers nobody.
-var skipped = []string{"node_modules", "vendor", "target", "dist", "build", ".venv", "venv", "__pycache__", "objects", "logs"}
-
 // Snapshot reads the protected files of a workspace.
 func Snapshot(root string) Digests {
-	d := Digests{root: root, files: map[string]digest{}}
-	if root == "" {
-		return d
+	d := Digests{root: root, at: time.Now(), list: list(root), files: map[string]digest{}, repos: map[string]fs.FileInfo{}}
+	for i := 0; i < len(d.list.tops); i++ { // links in what is read add to it
+		d.add(d.list.tops[i])
 	}
-	for _, p := range protectedPaths(root) {
-		d.add(p)
+	for repo := range d.list.repos {
+		if info, err := os.Lstat(repo); err == nil {
+			d.repos[repo] = info
+		}
 	}
+	d.list.remember()
 	return d
 }
 
-// protectedPaths lists the files and folders of a workspace that are
-// protected; what is below such a folder is not listed.
-func protectedPaths(root string) []string {
-	var out []string
-	folders := 0
-	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil //nolint:nilerr // what cannot be read cannot be compared
-		}
-		if path == root {
-			return nil
-		}
-		_, yes := Protected(root, path)
-		if yes && e.Name() != ".git" {
-			out = append(out, path)
-			if len(out) > protectedCount {
-				return filepath.SkipAll
-			}
-			if e.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !e.IsDir() {
-			if yes {
-				out = append(out, path) // a .git that is a file
-			}
-			return nil
-		}
-		folders++
-		rel, _ := filepath.Rel(root, path)
-		switch {
-		case folders > searchedFolders:
-			return filepath.SkipAll
-		case slices.Contains(skipped, e.Name()), strings.Count(rel, string(filepath.Separator)) >= searchedDepth:
-			return filepath.SkipDir
-		}
-		return nil
-	})
-	return out
+// Incomplete says why protected files may have been overlooked, "" if none
+// were. Those at the workspace's root never are.
+func (d *Digests) Incomplete() string {
+	switch {
+	case d.full:
+		return "there are too many protected files to watch all of them"
+	case d.list != nil && d.list.incomplete:
+		return "the workspace has too many files to watch all that are protected; those in its root were watched"
+	}
+	return ""
 }
 
 // add reads one path and, of a folder, all that is below it.
 func (d *Digests) add(path string) {
 	_ = filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
-		if err != nil || len(d.files) > protectedCount {
-			return nil //nolint:nilerr // as above
-		}
-		info, err := e.Info()
 		if err != nil {
-			return nil //nolint:nilerr // gone meanwhile: absent
+			return nil //nolint:nilerr // what cannot be read cannot be compared
 		}
-		g := digest{mode: info.Mode()}
-		switch {
-		case info.Mode()&fs.ModeSymlink != 0:
-			g.link, _ = os.Readlink(p)
-		case info.Mode().IsRegular() && info.Size() <= keptBytes:
-			b, err := os.ReadFile(p)
-			if err != nil {
-				return nil //nolint:nilerr // as above
-			}
-			g.kept, g.sum = b, sha256.Sum256(b)
-			if b == nil {
-				g.kept = []byte{}
-			}
-		case info.Mode().IsRegular():
-			g.sum = sha256.Sum256([]byte(info.ModTime().String()))
+		if len(d.files) > protectedCount {
+			d.full = true
+			return filepath.SkipAll
+		}
+		g, ok := d.digest(p)
+		if !ok {
+			return nil // gone meanwhile: absent
 		}
 		d.files[p] = g
+		if g.link != "" && p != path {
+			links, end := hops(p)
+			for _, l := range append(links, end) {
+				d.list.lead(l, p)
+			}
+		}
 		return nil
 	})
 }
 
-// Compare lists what differs in the later one, by path.
+func (d *Digests) digest(p string) (digest, bool) {
+	info, err := os.Lstat(p)
+	if err != nil {
+		return digest{}, false
+	}
+	g := digest{mode: info.Mode(), info: info}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		g.link, _ = os.Readlink(p)
+	case !info.Mode().IsRegular():
+	case info.Size() <= keptBytes && d.kept < keptTotal:
+		b, err := os.ReadFile(p)
+		if err != nil {
+			g.sum = sha256.Sum256([]byte(info.ModTime().String()))
+			return g, true
+		}
+		g.kept, g.sum = append([]byte{}, b...), sha256.Sum256(b)
+		d.kept += int64(len(b))
+	case info.Size() <= hashedBytes:
+		if f, err := os.Open(p); err == nil {
+			h := sha256.New()
+			_, _ = io.Copy(h, io.LimitReader(f, hashedBytes))
+			_ = f.Close()
+			g.sum = [sha256.Size]byte(h.Sum(nil))
+		}
+	default:
+		g.sum = sha256.Sum256([]byte(info.ModTime().String()))
+	}
+	return g, true
+}
+
+// Compare lists what differs in the later one, by path. What was created is
+// listed once, as the highest folder that is new, and a new folder of git's
+// own as a whole.
 func (d Digests) Compare(later Digests) Changes {
+	// What no longer leads anywhere, or is no longer found, is still looked at.
+	for _, p := range d.list.tops {
+		if _, ok := later.list.from[p]; !ok {
+			later.add(p)
+		}
+	}
 	var out Changes
 	for p, was := range d.files {
 		is, ok := later.files[p]
+		if !ok {
+			is, ok = later.digest(p)
+		}
 		switch {
 		case !ok:
-			out = append(out, Change{Path: p, What: "removed", was: &was})
+			out = append(out, Change{Path: p, What: "removed", was: &was, then: &d})
 		case is.sum != was.sum || is.mode != was.mode || is.link != was.link:
-			out = append(out, Change{Path: p, What: "changed", was: &was})
+			out = append(out, Change{Path: p, What: "changed", was: &was, then: &d})
 		}
 	}
+	created := map[string]bool{}
 	for p := range later.files {
-		if _, ok := d.files[p]; !ok {
-			out = append(out, Change{Path: p, What: "created"})
+		if _, ok := d.files[p]; ok {
+			continue
+		}
+		// What something new leads to was there before, and is nobody's doing.
+		if _, yes := named(d.root, p); yes || d.list.holds(p) {
+			created[d.highest(p, later)] = true
+		}
+	}
+	for p := range created {
+		if !created[filepath.Dir(p)] {
+			out = append(out, Change{Path: p, What: "created", then: &d})
 		}
 	}
 	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 
-// PutBack undoes the changes and returns those that could not be undone.
-func (c Changes) PutBack() Changes {
-	var left Changes
-	// Created ones go first and from the end, so that folders are empty.
-	for _, ch := range slices.Backward(c) {
-		if ch.What == "created" {
-			if os.Remove(ch.Path) != nil && os.RemoveAll(ch.Path) != nil {
-				left = append(left, ch)
-			}
+// highest is what of a new path is new as a whole and protected.
+func (d Digests) highest(path string, later Digests) string {
+	top := path
+	for p := filepath.Dir(path); inside(p, d.root) && p != d.root; p = filepath.Dir(p) {
+		_, was := d.files[p]
+		_, is := later.files[p]
+		_, repo := later.list.repos[p]
+		_, knew := d.list.repos[p]
+		if is && !was || repo && !knew && filepath.Base(p) == ".git" {
+			top = p
 		}
 	}
-	for _, ch := range c {
-		if ch.What != "created" && !ch.putBack() {
-			left = append(left, ch)
-		}
-	}
-	return left
-}
-
-func (ch Change) putBack() bool {
-	switch was := ch.was; {
-	case was.mode.IsDir():
-		if info, err := os.Lstat(ch.Path); err == nil && !info.IsDir() && os.Remove(ch.Path) != nil {
-			return false
-		}
-		return os.MkdirAll(ch.Path, 0o755) == nil && os.Chmod(ch.Path, was.mode.Perm()) == nil
-	case was.mode&fs.ModeSymlink != 0:
-		_ = os.RemoveAll(ch.Path)
-		return os.Symlink(was.link, ch.Path) == nil
-	case was.kept == nil:
-		return false
-	default:
-		if info, err := os.Lstat(ch.Path); err == nil && !info.Mode().IsRegular() {
-			_ = os.RemoveAll(ch.Path) // never through a link
-		}
-		temp, err := os.CreateTemp(filepath.Dir(ch.Path), ".agent-ls-*")
-		if err != nil {
-			return false
-		}
-		defer os.Remove(temp.Name())
-		_, err = temp.Write(was.kept)
-		return temp.Close() == nil && err == nil && os.Chmod(temp.Name(), was.mode.Perm()) == nil && os.Rename(temp.Name(), ch.Path) == nil
-	}
+	return top
 }

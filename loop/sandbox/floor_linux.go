@@ -2,9 +2,11 @@ package sandbox
 
 import (
 	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -154,7 +156,11 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 	}
 	hide(false)
 	for _, w := range writable {
-		args = append(args, protectArgs(w)...)
+		if l := p.before.list; l != nil && w == l.root {
+			args = append(args, protectArgs(l)...)
+		} else {
+			args = append(args, protectArgs(list(w))...)
+		}
 	}
 	args = append(args, "--chdir", p.dir, "--", "/bin/sh", "-c", "{ "+limits+"} 2>/dev/null; exec \"$0\" -c \"$1\"", p.shell, p.line)
 	p.cmd = exec.Command(f.bwrap, args...)
@@ -173,34 +179,32 @@ func masked(dir string) bool {
 	return false
 }
 
-// protectArgs binds the always-asked files of a folder read-only. A .git is
-// bound over itself first: a mount point cannot be moved out of the way.
-func protectArgs(folder string) []string {
+// boundBytes bounds what of a command line names protected files; a system
+// takes about two million bytes in all. The others are compared afterwards.
+const boundBytes = 500_000
+
+// protectArgs binds the always-asked files of a folder read-only. A folder of
+// git's own is bound over itself first: a mount point cannot be moved out of
+// the way.
+func protectArgs(l *listing) []string {
 	var args []string
-	paths := protectedPaths(folder)
-	bound := map[string]bool{}
-	for _, p := range paths {
-		if dir := gitFolder(p); dir != "" && !bound[dir] {
-			bound[dir] = true
-			args = append(args, "--bind-try", dir, dir)
+	size := 0
+	bind := func(how, p string) {
+		if size += 2*len(p) + 20; size < boundBytes {
+			args = append(args, how, p, p)
 		}
 	}
-	for _, p := range paths {
-		info, err := os.Lstat(p)
-		if err != nil || info.Mode()&os.ModeSymlink != 0 {
+	for _, dir := range slices.SortedFunc(maps.Keys(l.repos), func(a, b string) int { return len(a) - len(b) }) {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			bind("--bind-try", dir)
+		}
+	}
+	size = 0 // many repositories leave no less for what is to be read-only
+	for _, p := range l.tops {
+		if info, err := os.Lstat(p); err != nil || info.Mode()&os.ModeSymlink != 0 {
 			continue // a link is compared afterwards
 		}
-		args = append(args, "--ro-bind-try", p, p)
+		bind("--ro-bind-try", p)
 	}
 	return args
-}
-
-// gitFolder is the .git that a path lies in, "" if none.
-func gitFolder(path string) string {
-	for d := filepath.Dir(path); d != filepath.Dir(d); d = filepath.Dir(d) {
-		if filepath.Base(d) == ".git" {
-			return d
-		}
-	}
-	return ""
 }

@@ -40,6 +40,9 @@ type Exit struct {
 	Signal  string // of a killed one
 	// Protected are the always-asked files that the command changed.
 	Protected Changes
+	// Incomplete says why some of them may have been overlooked, "" if none
+	// can have been.
+	Incomplete string
 }
 
 // lingering is how long output is still read after the process has ended, for
@@ -107,7 +110,11 @@ func (p *Process) Wait() Exit {
 	if err != nil && !errors.As(err, &bad) && !errors.Is(err, exec.ErrWaitDelay) {
 		exit.Err = err
 	}
-	exit.Protected = p.before.Compare(Snapshot(p.floor.dirs.Root))
+	after := Snapshot(p.floor.dirs.Root)
+	exit.Protected = p.before.Compare(after)
+	if exit.Incomplete = p.before.Incomplete(); exit.Incomplete == "" {
+		exit.Incomplete = after.Incomplete()
+	}
 	return exit
 }
 

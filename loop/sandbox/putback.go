@@ -1,0 +1,285 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Undone is what became of one change when it was undone.
+type Undone struct {
+	Change
+	// Did says what was done about it: "put back", "moved back", "removed
+	// again", "put aside" or, where nothing could be, "left".
+	Did   string
+	Aside string // absolute, where it was put aside
+	OK    bool   // it is as it was, or what is new is out of the way
+}
+
+// clockStep is how much older than the moment of a snapshot a file may look
+// that was written after it.
+const clockStep = 10 * time.Millisecond
+
+// PutBack undoes the changes and returns those that could not be undone.
+func (c Changes) PutBack() Changes {
+	var left Changes
+	for _, u := range c.Undo() {
+		if !u.OK {
+			left = append(left, u.Change)
+		}
+	}
+	return left
+}
+
+// Undo undoes the changes and says what it did. It deletes only what the
+// command itself has made: a new file that is older than the command, or that
+// may be the missing one, is moved aside instead.
+func (c Changes) Undo() []Undone {
+	if len(c) == 0 {
+		return nil
+	}
+	then := c[0].then
+	out := c.moveBack()
+	if len(out) > 0 {
+		c = then.Compare(Snapshot(then.root)) // a moved folder took much with it
+	}
+	lost := false
+	for _, ch := range c {
+		if ch.What == "created" {
+			continue
+		}
+		u := Undone{Change: ch, Did: "put back", OK: ch.putBack()}
+		if !u.OK {
+			u.Did, lost = "left", true
+		}
+		out = append(out, u)
+	}
+	for _, ch := range slices.Backward(c) {
+		if ch.What == "created" {
+			out = append(out, ch.takeAway(lost))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Undone) int { return strings.Compare(a.Path, b.Path) })
+	list(then.root).remember()
+	return out
+}
+
+// moveBack finds what was moved away among what is new, and moves it back. It
+// goes by the file itself, and by its bytes where none were kept: a move from
+// one file system to another makes a copy.
+func (c Changes) moveBack() []Undone {
+	then := c[0].then
+	missing := map[string]fs.FileInfo{}
+	for _, ch := range c {
+		if ch.What == "removed" || ch.What == "changed" && ch.was.mode.IsRegular() {
+			missing[ch.Path] = ch.was.info
+		}
+	}
+	for repo, info := range then.repos {
+		if _, err := os.Lstat(repo); errors.Is(err, fs.ErrNotExist) {
+			missing[repo] = info
+		}
+	}
+	var out []Undone
+	for _, ch := range c {
+		if ch.What != "created" || len(missing) == 0 {
+			continue
+		}
+		_ = filepath.WalkDir(ch.Path, func(p string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return nil //nolint:nilerr // gone or closed: nothing to find there
+			}
+			info, err := e.Info()
+			if err != nil {
+				return nil //nolint:nilerr // as above
+			}
+			for was, known := range missing {
+				if known.Mode().Type() != info.Mode().Type() || !os.SameFile(known, info) && !then.copied(was, p, info) {
+					continue
+				}
+				if then.straighten(filepath.Dir(was)) != nil || vacate(was, known) != nil || os.Rename(p, was) != nil {
+					return nil
+				}
+				delete(missing, was)
+				g := then.files[was]
+				out = append(out, Undone{Change: Change{Path: was, What: "removed", was: &g, then: then}, Did: "moved back", OK: true})
+				if info.IsDir() {
+					return filepath.SkipDir
+				}
+				return nil
+			}
+			return nil
+		})
+	}
+	return out
+}
+
+// copied tells whether a new file has the bytes of one that cannot be written
+// again, since its own were not kept.
+func (d *Digests) copied(was, path string, info fs.FileInfo) bool {
+	g, ok := d.files[was]
+	if !ok || g.kept != nil || !info.Mode().IsRegular() || info.Size() != g.info.Size() || info.Size() > hashedBytes {
+		return false
+	}
+	now, ok := (&Digests{kept: keptTotal}).digest(path)
+	return ok && now.sum == g.sum
+}
+
+// vacate makes sure that a path can be renamed to: a folder is never written
+// over, another kind of file than was there gives way.
+func vacate(path string, was fs.FileInfo) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case was.IsDir():
+		return fs.ErrExist
+	case info.IsDir():
+		return fs.ErrExist
+	}
+	return nil
+}
+
+// clear gets what a command put in the place of something else out of the way:
+// links and what it has made are removed, what may be older is moved aside.
+func (d *Digests) clear(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return os.Remove(path)
+	}
+	if d.full || d.list.unseen(path) || older(path, d.at.Add(-clockStep)) {
+		_, err := aside(path)
+		return err
+	}
+	return os.RemoveAll(path)
+}
+
+// straighten makes a folder of the workspace exist, without a link on the way
+// to it: what a command put there instead of a folder is moved aside.
+func (d *Digests) straighten(dir string) error {
+	rel, err := filepath.Rel(d.root, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return fs.ErrInvalid
+	}
+	at := d.root
+	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
+		if part == "." {
+			continue
+		}
+		at = filepath.Join(at, part)
+		info, err := os.Lstat(at)
+		if err == nil && !info.IsDir() {
+			if err := d.clear(at); err != nil {
+				return err
+			}
+		}
+		if err != nil || !info.IsDir() {
+			if err := os.Mkdir(at, 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// aside moves a path to a name that nothing reads, and returns that.
+func aside(path string) (string, error) {
+	to := path + ".put-aside"
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			return to, os.Rename(path, to)
+		}
+		to = path + ".put-aside-" + strconv.Itoa(n)
+	}
+}
+
+// takeAway removes what a command has created, or moves it aside.
+func (ch Change) takeAway(lost bool) Undone {
+	u := Undone{Change: ch}
+	switch _, err := os.Lstat(ch.Path); {
+	case errors.Is(err, fs.ErrNotExist):
+		u.Did, u.OK = "removed again", true
+	case lost || ch.then.full || ch.then.list.unseen(ch.Path) || older(ch.Path, ch.then.at.Add(-clockStep)):
+		to, err := aside(ch.Path)
+		if u.Did, u.Aside, u.OK = "put aside", to, err == nil; err != nil {
+			u.Did, u.Aside = "left", ""
+		}
+	default:
+		u.Did, u.OK = "removed again", os.RemoveAll(ch.Path) == nil
+		if !u.OK {
+			u.Did = "left"
+		}
+	}
+	return u
+}
+
+// older tells whether a file in a tree was written before a moment, so that it
+// was there already, elsewhere, or may have been.
+func older(path string, than time.Time) bool {
+	found := false
+	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			found = true // in doubt
+			return filepath.SkipAll
+		}
+		if e.IsDir() {
+			return nil
+		}
+		if info, err := e.Info(); err != nil || info.ModTime().Before(than) {
+			found = true
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+func (ch Change) putBack() bool {
+	was := ch.was
+	if ch.then.straighten(filepath.Dir(ch.Path)) != nil {
+		return false
+	}
+	info, err := os.Lstat(ch.Path)
+	there := err == nil
+	if there && info.Mode().Type() != was.mode.Type() {
+		// Another kind of file is there now, never to be written through.
+		if ch.then.clear(ch.Path) != nil {
+			return false
+		}
+		there = false
+	}
+	switch {
+	case was.mode.IsDir():
+		return (there || os.Mkdir(ch.Path, 0o755) == nil) && os.Chmod(ch.Path, was.mode.Perm()) == nil
+	case was.mode&fs.ModeSymlink != 0:
+		if there && os.Remove(ch.Path) != nil {
+			return false
+		}
+		return os.Symlink(was.link, ch.Path) == nil
+	case !was.mode.IsRegular():
+		return false
+	case was.kept == nil:
+		// Its bytes were not kept; where only its mode changed, that is enough.
+		now, ok := (&Digests{kept: keptTotal}).digest(ch.Path)
+		return ok && now.sum == was.sum && os.Chmod(ch.Path, was.mode.Perm()) == nil
+	default:
+		return ch.write()
+	}
+}
+
+// write puts the kept bytes back in one step.
+func (ch Change) write() bool {
+	temp, err := os.CreateTemp(filepath.Dir(ch.Path), ".agent-ls-*")
+	if err != nil {
+		return false
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(ch.was.kept)
+	return temp.Close() == nil && err == nil && os.Chmod(temp.Name(), ch.was.mode.Perm()) == nil && os.Rename(temp.Name(), ch.Path) == nil
+}
