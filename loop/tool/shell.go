@@ -123,7 +123,11 @@ func (t *shellTool) result(ctx context.Context, a shellArgs, exit sandbox.Exit, 
 		r.Text = "(no output)"
 	}
 	if len(exit.Protected) > 0 {
-		t.protected(ctx, exit.Protected, &r)
+		t.protected(ctx, exit.Protected, say, &r)
+	}
+	if exit.Incomplete != "" {
+		t.Log.Warn("protected files may have been overlooked", "why", exit.Incomplete)
+		say("[" + exit.Incomplete + "]")
 	}
 	if exit.Code == 0 && !exit.Stopped && t.Behavior.TrackShellReads {
 		t.track(ctx, a.Command)
@@ -134,25 +138,74 @@ func (t *shellTool) result(ctx context.Context, a shellArgs, exit sandbox.Exit, 
 	return r
 }
 
+// shownChanges bounds how many changes of protected files one result names.
+const shownChanges = 10
+
 // protected deals with always-asked files that a command changed: a person
-// accepts that, or they are put back.
-func (t *shellTool) protected(ctx context.Context, changes sandbox.Changes, r *loop.ToolResult) {
-	var names []string
-	for _, c := range changes {
-		names = append(names, c.What+" "+t.show(c.Path))
-	}
-	list := strings.Join(names[:min(len(names), 10)], ", ")
+// accepts that, or they are put back, and the result's text says so, since
+// that is what the model and the person both read.
+func (t *shellTool) protected(ctx context.Context, changes sandbox.Changes, say func(string), r *loop.ToolResult) {
+	list := t.changed(changes)
 	t.Log.Warn("a command changed files that are always asked about", "changes", list)
 	if t.Accept != nil && t.Accept(ctx, changes) {
 		r.Notes = append(r.Notes, "the user accepted that the command "+list)
 		return
 	}
-	note := "the command " + list + "; only a person may allow that, so it was undone"
-	if left := changes.PutBack(); len(left) > 0 {
-		note = "the command " + list + "; only a person may allow that, and not all of it could be undone"
+	undone := changes.Undo()
+	var did []string
+	whole := true
+	for _, u := range undone {
+		whole = whole && u.OK
+		if u.Did == "put back" || u.Did == "moved back" {
+			if slices.ContainsFunc(undone, func(o sandbox.Undone) bool { return o.Path == filepath.Dir(u.Path) && o.Did == u.Did }) {
+				continue // with its folder
+			}
+		}
+		name := t.show(u.Path)
+		switch {
+		case u.Aside != "":
+			did = append(did, name+" put aside as "+t.show(u.Aside))
+		case !u.OK:
+			did = append(did, name+" left "+u.What)
+		default:
+			did = append(did, name+" "+u.Did)
+		}
 	}
-	r.Notes = append(r.Notes, note)
-	r.IsError, r.Outcome = true, loop.CallError
+	note := "the command " + list + "; only a person may allow that, so it was undone: "
+	if !whole {
+		note = "the command " + list + "; only a person may allow that, and not all of it could be undone: "
+	}
+	note += few(did)
+	t.Log.Warn("protected files were put back", "did", few(did))
+	say("[" + note + "]")
+	r.IsError = true
+	if r.Outcome == loop.CallOK {
+		r.Outcome = loop.CallError
+	}
+}
+
+// changed says what a command did to protected files, each folder once.
+func (t *shellTool) changed(changes sandbox.Changes) string {
+	type deed struct{ what, path string }
+	done := map[deed]bool{}
+	for _, c := range changes {
+		done[deed{c.What, c.Path}] = true
+	}
+	var names []string
+	for _, c := range changes {
+		if !done[deed{c.What, filepath.Dir(c.Path)}] {
+			names = append(names, c.What+" "+t.show(c.Path))
+		}
+	}
+	return few(names)
+}
+
+// few joins some of the names, and says how many more there are.
+func few(names []string) string {
+	if more := len(names) - shownChanges; more > 0 {
+		return strings.Join(names[:shownChanges], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // unsaved names the open documents that a command does not see.

@@ -484,6 +484,26 @@ func TestShellPutsBackProtectedFiles(t *testing.T) {
 	}
 }
 
+func TestShellSaysWhatItPutBack(t *testing.T) {
+	b := newBench(t, map[string]string{"AGENTS.md": "x", ".agent-ls/agent.toml": "guard", "notes/n.md": "mine"}, nil)
+	ago := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(b.root, "notes/n.md"), ago, ago); err != nil {
+		t.Fatal(err)
+	}
+	r := b.call("shell", args{"command": "echo hi; rm AGENTS.md; mkdir -p n/.vscode; echo x > n/.vscode/a; mv notes .cursor; rm -r .agent-ls; true"})
+	for _, want := range []string{"hi\n[the command ", "removed AGENTS.md", "so it was undone: ", "AGENTS.md put back", ".agent-ls put back", "n/.vscode removed again", ".cursor put aside as .cursor.put-aside"} {
+		if !strings.Contains(r.Text, want) {
+			t.Errorf("the text lacks %q:\n%s", want, r.Text)
+		}
+	}
+	if strings.Contains(r.Text, "agent.toml") {
+		t.Errorf("what is in a folder is named besides it:\n%s", r.Text)
+	}
+	if r.Outcome != loop.CallError || b.text("AGENTS.md") != "x" || b.text(".cursor.put-aside/n.md") != "mine" || exists(filepath.Join(b.root, "n/.vscode")) {
+		t.Errorf("outcome %s, %v", r.Outcome, r)
+	}
+}
+
 func TestInstructions(t *testing.T) {
 	b := newBench(t, map[string]string{"AGENTS.md": "root rules\n", "CLAUDE.md": "not these\n", "sub/CLAUDE.md": "sub rules\n", "other/AGENTS.md": "other rules\n", "sub/deep/x.go": ""}, nil)
 	text, files := Instructions(b.root)
