@@ -39,11 +39,7 @@ func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]ch
 		}
 	}
 	for _, path := range scripts {
-		found, err := scriptFindings(path, dirs.root, config)
-		if err != nil {
-			return nil, err
-		}
-		findings = append(findings, found...)
+		findings = append(findings, scriptFindings(path, dirs.root, config)...)
 	}
 	byPlace(findings)
 	return findings, nil
@@ -107,24 +103,26 @@ func recordedFindings(ctx context.Context, dirs *folders, named []string) ([]che
 	return findings, nil
 }
 
-// scriptFindings checks one script with what the agents want of it.
-func scriptFindings(path, root string, config *manifest.Config) ([]check.Finding, error) {
+// scriptFindings checks one script with what the agents want of it. A script
+// that cannot be read is a finding by itself: its neighbours are checked all
+// the same.
+func scriptFindings(path, root string, config *manifest.Config) []check.Finding {
+	unreadable := func(why string) []check.Finding {
+		return []check.Finding{check.NewFinding(check.CodeSyntax, path, check.Span{}, "the script cannot be read: "+why)}
+	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return unreadable(err.Error())
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path)
+		return unreadable("it is not a regular file")
 	}
-	// Text over the limit is refused by its size; there is no need to read it.
-	var text []byte
-	if info.Size() <= syntax.DefaultSource {
-		text, err = os.ReadFile(path)
-	} else {
-		text = make([]byte, syntax.DefaultSource+1)
+	if info.Size() > syntax.DefaultSource {
+		return unreadable(fmt.Sprintf("it has %d bytes, more than %d", info.Size(), syntax.DefaultSource))
 	}
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return unreadable(err.Error())
 	}
 	dir := filepath.Dir(path)
 	opts := check.Options{
@@ -140,7 +138,7 @@ func scriptFindings(path, root string, config *manifest.Config) ([]check.Finding
 			opts.Points = append(opts.Points, point)
 		}
 	}
-	return check.Script(path, text, opts), nil
+	return check.Script(path, text, opts)
 }
 
 // scriptsBelow lists the hook scripts in a folder, which need not exist.

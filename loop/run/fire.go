@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"agent-ls/hooks"
 	"agent-ls/hooks/contract"
@@ -38,7 +39,7 @@ func (r *activeRun) fireNow(ctx context.Context, c loop.Command, s loop.State) h
 // decided turns the outcome of a firing into the core's event. A value that
 // does not fit where the session stands makes the hook a broken one.
 func decided(c loop.Command, s loop.State, out hooks.Outcome) (loop.Event, []hooks.Decision) {
-	e := loop.Event{Kind: loop.HookDecided, Step: c.Step, Point: c.Point, CallID: c.CallID, Reason: out.Reason, States: coreStates(out.States)}
+	e := loop.Event{Kind: loop.HookDecided, Step: c.Step, Point: c.Point, CallID: c.CallID, Reason: bounded(out.Reason), States: coreStates(out.States)}
 	decisions := out.Decisions
 	if out.Failure != nil {
 		e.Action, e.Error = loop.HookBroken, failureText(c.Point, out.Failure)
@@ -62,6 +63,17 @@ func decided(c loop.Command, s loop.State, out hooks.Outcome) (loop.Event, []hoo
 		return malformed(e, decisions, fmt.Errorf("the action %v is not one that this point knows", out.Action))
 	}
 	return e, decisions
+}
+
+// maxReason bounds what a hook's reason may put before the model, in
+// characters; the limit of the hook contract for injected text.
+const maxReason = 10_000
+
+func bounded(reason string) string {
+	if utf8.RuneCountInString(reason) <= maxReason {
+		return reason
+	}
+	return string([]rune(reason)[:maxReason]) + " … (cut)"
 }
 
 func malformed(e loop.Event, decisions []hooks.Decision, err error) (loop.Event, []hooks.Decision) {
