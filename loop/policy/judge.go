@@ -20,6 +20,9 @@ type Request struct {
 	HookFailed bool
 	// SandboxInForce: commands are confined. Where they are not, each asks.
 	SandboxInForce bool
+	// Unwatched says why a command could change protected files unnoticed, ""
+	// where it cannot. Each asks where it can.
+	Unwatched string
 }
 
 // answer is what one look at a call came to. The zero value is no answer.
@@ -105,6 +108,9 @@ func (j *judging) builtin() {
 	}
 	if effect == loop.Execute && !j.req.SandboxInForce {
 		j.mustAsk("sandbox", "commands are not confined on this machine")
+	}
+	if effect == loop.Execute && j.req.Unwatched != "" {
+		j.mustAsk("sandbox", j.req.Unwatched)
 	}
 }
 

@@ -219,9 +219,13 @@ func (d *dispatched) through(ctx context.Context) {
 }
 
 func (d *dispatched) judge(grants []policy.Grant) loop.Judgement {
+	unwatched := ""
+	if d.plan.Effect == loop.Execute {
+		unwatched = d.run.gear.floor.Incomplete() // looks through the workspace once
+	}
 	return d.run.gear.judge(policy.Request{
 		Tool: d.tool.Spec().Name, Arguments: d.args, Plan: d.plan, Mode: d.state.Course.Mode,
-		Grants: grants, SandboxInForce: d.run.gear.inForce,
+		Grants: grants, SandboxInForce: d.run.gear.inForce, Unwatched: unwatched,
 	})
 }
 

@@ -56,6 +56,7 @@ type gear struct {
 	models  *modelChain
 	sandbox string
 	inForce bool
+	floor   *sandbox.Floor
 	tracker *tool.Tracker
 }
 
@@ -203,7 +204,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 			floor = floor.Without(m.APIKeyEnv)
 		}
 	}
-	g.sandbox, g.inForce = floor.Describe(), floor.InForce()
+	g.sandbox, g.inForce, g.floor = floor.Describe(), floor.InForce(), floor
 	rules, found := s.rules(cfg)
 	findings = append(findings, errorsOf(found)...)
 	if rules != nil {

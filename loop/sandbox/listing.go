@@ -12,7 +12,7 @@ import (
 // Bounds of the search for protected files below the workspace. What lies at
 // its root is found whatever they are.
 const (
-	searchedEntries = 100_000 // in ordinary folders
+	searchedEntries = 250_000 // in ordinary folders
 	searchedBulk    = 50_000  // in folders such as node_modules
 	readAtOnce      = 1024
 )

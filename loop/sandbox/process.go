@@ -112,6 +112,7 @@ func (p *Process) Wait() Exit {
 	}
 	after := Snapshot(p.floor.dirs.Root)
 	exit.Protected = p.before.Compare(after)
+	p.floor.saw(&after)
 	if exit.Incomplete = p.before.Incomplete(); exit.Incomplete == "" {
 		exit.Incomplete = after.Incomplete()
 	}

@@ -91,6 +91,23 @@ func TestWhatLiesAtTheRootIsFoundWhateverTheBounds(t *testing.T) {
 	}
 }
 
+func TestTheFloorSaysThatTooMuchIsThere(t *testing.T) {
+	p := newPlace(t)
+	f := p.floor(t, Bubblewrap, manifest.Sandbox{})
+	if why := f.Incomplete(); why != "" {
+		t.Errorf("at the start: %q", why)
+	}
+	d := Digests{list: listWithin(p.root, 0, 0)}
+	f.saw(&d)
+	if why := f.Without("X").Incomplete(); !strings.Contains(why, "too many files") {
+		t.Errorf("after a look that was cut short: %q", why)
+	}
+	run(t, f, "true")
+	if why := f.Incomplete(); why != "" {
+		t.Errorf("after a whole look: %q", why)
+	}
+}
+
 func TestMovedAwayIsNeverDeleted(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 2<<20/16)
 	onEach(t, func(t *testing.T, kind Kind) {

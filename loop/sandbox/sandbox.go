@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"agent-ls/loop/manifest"
 )
@@ -45,6 +46,14 @@ type Floor struct {
 	abi     int
 	missing []string // why the better ones are not in force
 	without []string // names of variables that commands do not see, besides the usual
+	watch   *watch
+}
+
+// watch is what the last look at the protected files came to.
+type watch struct {
+	mu     sync.Mutex
+	looked bool
+	why    string // some may have been overlooked
 }
 
 // Line is one row of what doctor says about the floor.
@@ -65,7 +74,7 @@ func detect(config manifest.Sandbox, dirs Dirs, kinds ...Kind) *Floor {
 		// Forgotten, credentials would lie open.
 		dirs.Home, _ = os.UserHomeDir()
 	}
-	f := &Floor{kind: None, config: config, dirs: resolved(dirs)}
+	f := &Floor{kind: None, config: config, dirs: resolved(dirs), watch: &watch{}}
 	if config.Off {
 		f.missing = append(f.missing, "the user's configuration turns it off")
 		return f
@@ -112,6 +121,28 @@ func (f *Floor) Kind() Kind { return f.kind }
 // InForce tells whether commands are confined at all. Where they are not,
 // every command has to ask.
 func (f *Floor) InForce() bool { return f != nil && f.kind != None }
+
+// Incomplete says why protected files of the workspace may be overlooked, as of
+// the last command, "" if none are. Where it says something a command should
+// ask. The first call looks through the workspace.
+func (f *Floor) Incomplete() string {
+	if f == nil || f.watch == nil {
+		return ""
+	}
+	f.watch.mu.Lock()
+	defer f.watch.mu.Unlock()
+	if !f.watch.looked {
+		f.watch.looked = true
+		f.watch.why = (&Digests{list: list(f.dirs.Root)}).Incomplete()
+	}
+	return f.watch.why
+}
+
+func (f *Floor) saw(d *Digests) {
+	f.watch.mu.Lock()
+	defer f.watch.mu.Unlock()
+	f.watch.looked, f.watch.why = true, d.Incomplete()
+}
 
 // Describe says in one line what is in force, for run_started and doctor.
 func (f *Floor) Describe() string {
