@@ -72,6 +72,11 @@ func (r *reader) sets(n syntax.Node, s scope) {
 			a.Value = single(n.Exp.Word)
 		}
 		out = append(out, a)
+	case *syntax.Redirect: // {name}>file puts a descriptor's number there
+		if n.N == nil || !strings.HasPrefix(n.N.Value, "{") {
+			return
+		}
+		out = append(out, Assign{Name: strings.Trim(n.N.Value, "{}")})
 	case *syntax.CoprocClause:
 		if n.Name == nil {
 			return

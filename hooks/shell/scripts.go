@@ -30,8 +30,8 @@ var scriptOptionsOf = map[string]scriptOptions{
 }
 
 var (
-	sedRuns   = regexp.MustCompile(`(^|[;{}\n0-9$/!,])\s*e(\s|$|[;}])|[^\w\s][gpiImM0-9]*e[gpiImM0-9]*\s*($|[;}\n])`)
-	awkRuns   = regexp.MustCompile(`system|getline|(^|[^|])\|($|[^|])|@load`)
+	sedRuns   = regexp.MustCompile(`(^|[^\w\s]|[0-9IM\n])\s*e(\s|$|[;}])|[^\w\s][gpiImM0-9]*e[gpiImM0-9]*\s*($|[;}\n])`)
+	awkRuns   = regexp.MustCompile(`system|getline|print(.*[^|])?\|($|[^|])|@load`)
 	editorRun = regexp.MustCompile(`!|system|exe|call|py|lua|perl|ruby|term|make|grep|source|^so`)
 	gitKeys   = regexp.MustCompile(`(?i)pager|editor|command|\.cmd$|program|external|textconv|helper|hookspath|fsmonitor|\.clean$|\.smudge$|\.process$|driver|include|askpass|proxy|protocol|uploadpack|receivepack|browser|^man\.`)
 	// alternative are names under which a command goes by as well.
@@ -53,7 +53,7 @@ func (r *reader) scripts(name string, cmd Command, s scope) {
 			r.optionScripts("npm "+args[0].Text, args[1:], s)
 		}
 	case "sed":
-		if anyText(args, sedRuns.MatchString) {
+		if anyText(args, func(t string) bool { return sedRuns.MatchString(sedProgram(t)) }) {
 			r.lost(s)
 		}
 	case "awk":
@@ -105,6 +105,18 @@ func (r *reader) scripts(name string, cmd Command, s scope) {
 			r.command(args[1:], nil, cmd.Redirects, s)
 		}
 	}
+}
+
+// sedProgram is what in a word of sed may be a program.
+func sedProgram(t string) string {
+	if rest, ok := strings.CutPrefix(t, "--"); ok {
+		_, rest, _ = strings.Cut(rest, "=")
+		return rest
+	}
+	if strings.HasPrefix(t, "-") {
+		_, t, _ = strings.Cut(t, "e")
+	}
+	return t
 }
 
 func anyText(args []Word, match func(string) bool) bool {

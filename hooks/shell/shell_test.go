@@ -86,6 +86,7 @@ func TestLoopsAndExpansionsAssign(t *testing.T) {
 		`a() { for PATH in "b"; do :; done; }`:             "PATH=b",
 		"echo ${CDPATH:=/tmp} \"${LESSOPEN=a$b}\" ${c:-d}": "CDPATH=/tmp LESSOPEN=?",
 		"coproc PATH { a; }":                               "PATH=?",
+		"ls {PATH}>x; ls 3>y":                              "PATH=?",
 		"for ((;;)); do A=1; done":                         "A=1",
 	} {
 		var got []string

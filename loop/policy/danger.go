@@ -35,7 +35,7 @@ var everywhere = []string{"exec", "exec-path", "execute", "eval", "command", "ou
 	"in-place", "inplace", "write", "plugin", "load", "load-extension", "require", "preload", "script", "init-file", "rcfile", "shell", "script-shell", "use-compress-program", "compress-program",
 	"to-command", "checkpoint-action", "rsh", "rsync-path", "upload-pack", "receive-pack", "ext-diff", "textconv", "node-options", "wrapper", "runner", "interpreter"}
 
-var interpreter = danger{code: true, words: []string{"-c", "-e", "-E", "-p", "-pe", "-ne", "-r", "-m", "-i", "-x", "-X", "-", "-Command", "-EncodedCommand", "-File"}, short: "ceErm", long: []string{"eval", "print", "import", "loader", "require", "exec", "command"}, stdin: true}
+var interpreter = danger{code: true, words: []string{"-c", "-e", "-E", "-p", "-pe", "-ne", "-r", "-m", "-i", "-x", "-X", "-", "-Command", "-EncodedCommand", "-File"}, short: "ceErmMd", long: []string{"eval", "print", "import", "loader", "require", "exec", "command"}, stdin: true}
 
 // dangerous is the table by base name. What is not in it is held against
 // everywhere only.
@@ -161,7 +161,15 @@ func executes(name string, args []string) bool {
 	}
 	return slices.ContainsFunc(args, func(a string) bool {
 		key, _, _ := strings.Cut(a, "=")
-		return !slices.Contains(onlyWrite[name], key)
+		switch {
+		case slices.Contains(onlyWrite[name], key):
+			return false
+		case name == "tar" && !strings.HasPrefix(a, "--"):
+			return strings.ContainsAny(a, "IF")
+		case name == "awk" && !strings.HasPrefix(a, "-"):
+			return awkRuns.MatchString(a)
+		}
+		return true
 	})
 }
 
@@ -203,6 +211,7 @@ func (d danger) letter(option, word string) bool {
 
 var (
 	sedPlain = regexp.MustCompile(`^\s*(?:(?:[0-9]+|\$|/(?:[^/\\]|\\.)*/)(?:\s*,\s*(?:[0-9]+|\$|\+[0-9]+|/(?:[^/\\]|\\.)*/))?\s*!?\s*)?(?:[pdqQ=nNgGhHxD]\s*|s(?:/(?:[^/\\]|\\.)*/(?:[^/\\]|\\.)*/|\|(?:[^|\\]|\\.)*\|(?:[^|\\]|\\.)*\||#(?:[^#\\]|\\.)*#(?:[^#\\]|\\.)*#)[gpiI0-9]*\s*)$`)
+	awkRuns  = regexp.MustCompile(`system|getline|[|@]`)
 	awkWords = regexp.MustCompile(`system|getline|[|>@]|ENVIRON|close|fflush|-f`)
 )
 
