@@ -132,6 +132,21 @@ func TestMovedAwayIsNeverDeleted(t *testing.T) {
 	})
 }
 
+func TestANewFileNeverTakesTheMissingOnesPlace(t *testing.T) {
+	big := strings.Repeat("0123456789abcdef", 2<<20/16)
+	p := newPlace(t)
+	p.put(t, map[string]string{"sub/.claude/big": big})
+	f := p.floor(t, Landlock, manifest.Sandbox{})
+	_, exit := run(t, f, "mkdir k; rm sub/.claude/big; for i in 1 2 3 4 5 6 7 8; do mkdir -p k/$i/.claude; echo evil > k/$i/.claude/x; done")
+	left := exit.Protected.PutBack()
+	if len(left) != 1 || left[0].What != "removed" || p.text("sub/.claude/big") != "" {
+		t.Errorf("left %v, big holds %q", left, p.text("sub/.claude/big"))
+	}
+	if p.text("k/1/.claude/x") != "" || p.text("k/1/.claude.put-aside/x") != "evil\n" {
+		t.Errorf("what is new may be the missing one, and was not put aside: %v", p.list(t))
+	}
+}
+
 func TestOlderFilesInANewFolderAreKept(t *testing.T) {
 	onEach(t, func(t *testing.T, kind Kind) {
 		p := newPlace(t)

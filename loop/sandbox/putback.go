@@ -99,7 +99,7 @@ func (c Changes) moveBack() []Undone {
 				return nil //nolint:nilerr // as above
 			}
 			for was, known := range missing {
-				if known.Mode().Type() != info.Mode().Type() || !os.SameFile(known, info) && !then.copied(was, p, info) {
+				if !moved(known, info) && !then.copied(was, p, info) {
 					continue
 				}
 				if then.straighten(filepath.Dir(was)) != nil || vacate(was, known) != nil || os.Rename(p, was) != nil {
@@ -117,6 +117,13 @@ func (c Changes) moveBack() []Undone {
 		})
 	}
 	return out
+}
+
+// moved tells whether one file is the other under a new name. Numbers of files
+// are given again, so one that is not a folder must also look as it did.
+func moved(was, is fs.FileInfo) bool {
+	return was.Mode().Type() == is.Mode().Type() && os.SameFile(was, is) &&
+		(was.IsDir() || was.Size() == is.Size() && was.ModTime().Equal(is.ModTime()))
 }
 
 // copied tells whether a new file has the bytes of one that cannot be written
