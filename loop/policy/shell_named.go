@@ -117,7 +117,7 @@ func elsewhere(c shell.Command) []string {
 		}
 		key, value, attached := strings.Cut(a.Text, "=")
 		switch {
-		case key == "-C" || len(key) > 4 && abbreviates(strings.TrimLeft(key, "-"), "directory", "chdir", "cwd", "prefix", "work-tree"):
+		case key == "-C" || key == "--wd" || key == "-D" && (c.Base() == "sudo" || c.Base() == "doas") || len(key) > 4 && abbreviates(strings.TrimLeft(key, "-"), "directory", "chdir", "cwd", "prefix", "work-tree", "working-directory", "private-cwd"):
 			if !attached && i+1 < len(c.Args) {
 				value = c.Args[i+1].Text
 			}
@@ -131,6 +131,24 @@ func elsewhere(c shell.Command) []string {
 		}
 	}
 	return out
+}
+
+// leads adds the folders in which a command may start another one.
+func (l *line) leads(c shell.Command) {
+	for _, name := range elsewhere(c) {
+		for _, d := range slices.Clone(l.dirs) {
+			dir, ok := resolve(d, name)
+			if !ok {
+				l.lost = true
+				continue
+			}
+			l.enter(dir)
+		}
+	}
+	if slices.ContainsFunc(c.Args, func(a shell.Word) bool { return a.Known && (a.Text == "-execdir" || a.Text == "-okdir") }) {
+		l.lost = true
+		l.unsure(l.deniesPaths(), shown(c)+": it starts a command in a folder that is not known")
+	}
 }
 
 // pathsIn lists what in a word may be a path: the word, what is attached to

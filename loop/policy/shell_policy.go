@@ -144,6 +144,9 @@ func (l *line) command(c, next shell.Command, starts bool) {
 		l.mustAsk("shell", base+" runs something later")
 	}
 	l.paths(c, next, starts)
+	if starts {
+		l.leads(c)
+	}
 	if base == "cd" || base == "pushd" {
 		l.cd(c)
 	}
