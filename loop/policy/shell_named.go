@@ -24,12 +24,17 @@ const maxWord, maxParts = 64 << 10, 200
 // contentReaders show the content of files that they name, among much else.
 var contentReaders = []string{"git", "date", "xargs", "curl", "wget", "openssl", "gpg"}
 
-// outside asks where a word names a file that is there, outside the workspace.
+// outside asks where a word names a file outside the workspace that is there,
+// or that could be made there.
 func (l *line) outside(c shell.Command, name, path string) {
 	if !slices.Contains(contentReaders, c.Base()) || within(l.root, path) || device(path) || device(name) {
 		return
 	}
-	if _, err := os.Lstat(path); err == nil {
+	_, err := os.Lstat(path)
+	if folder := filepath.Dir(path); err != nil && folder != filepath.Dir(folder) && !strings.ContainsAny(name, " \n") {
+		_, err = os.Stat(folder)
+	}
+	if err == nil {
 		l.mustAsk("workspace", shown(c)+": it names "+path+", outside the workspace")
 	}
 }
