@@ -53,14 +53,13 @@ func TestManyFoldersSwitchNothingOff(t *testing.T) {
 		if why := before.Incomplete(); why != "" {
 			t.Errorf("incomplete: %s", why)
 		}
-		for _, name := range []string{".agent-ls/agent.toml", ".git/hooks/pre-commit", ".git/config", "AGENTS.md", "sub/CLAUDE.md", "a/b/c/d/e/f/g/h/i/j/k/AGENTS.md", "build/AGENTS.md", "vendor/v/CLAUDE.md", "new/GEMINI.md"} {
-			_, exit := run(t, p.floor(t, kind, manifest.Sandbox{}), "mkdir -p "+filepath.Dir(name)+"; echo evil > "+name)
-			if left := exit.Protected.PutBack(); len(left) > 0 {
-				t.Errorf("%s was not put back: %v", name, left)
-			}
-			if c := before.Compare(Snapshot(p.root)); len(c) > 0 {
-				t.Errorf("%s is changed for good: %v", name, c)
-			}
+		names := ".agent-ls/agent.toml .git/hooks/pre-commit .git/config AGENTS.md sub/CLAUDE.md a/b/c/d/e/f/g/h/i/j/k/AGENTS.md build/AGENTS.md vendor/v/CLAUDE.md new/GEMINI.md"
+		_, exit := run(t, p.floor(t, kind, manifest.Sandbox{}), "mkdir new; for f in "+names+"; do echo evil > $f; done")
+		if left := exit.Protected.PutBack(); len(left) > 0 || len(exit.Protected) == 0 {
+			t.Errorf("of %v was not put back: %v", exit.Protected, left)
+		}
+		if c := before.Compare(Snapshot(p.root)); len(c) > 0 {
+			t.Errorf("changed for good: %v", c)
 		}
 	})
 }
