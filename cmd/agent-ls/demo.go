@@ -154,7 +154,6 @@ func (d *demo) chooseModel(base string) error {
 	if d.model != "" {
 		return nil // the user's own configuration has it
 	}
-	d.dirs.userConfig = filepath.Join(base, "config.toml")
 	for _, p := range []struct{ key, model string }{
 		{"ANTHROPIC_API_KEY", "claude"}, // built-in models
 		{"OPENAI_API_KEY", "gpt"},
@@ -164,7 +163,8 @@ func (d *demo) chooseModel(base string) error {
 			break
 		}
 	}
-	return nil
+	d.dirs.userConfig = filepath.Join(base, "config.toml")
+	return os.WriteFile(d.dirs.userConfig, []byte("# The demo's own: nothing of yours is read.\n"), 0o600)
 }
 
 // mendHook shows what the checker says of the faulty guard and replaces it.
