@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -104,6 +105,11 @@ func (r *reader) stmt(st *syntax.Stmt, s scope) {
 
 // inside reads the substitutions in a word, a redirect or an assignment.
 func (r *reader) inside(n syntax.Node, s scope) {
+	if w, ok := n.(*syntax.Word); ok && len(w.Parts) == 1 {
+		if l, ok := w.Parts[0].(*syntax.Lit); ok && !strings.HasPrefix(l.Value, "{") {
+			return // nothing is in it, as in most words
+		}
+	}
 	s.redirects, s.piped = nil, false
 	r.look(n, s)
 }

@@ -64,7 +64,7 @@ var starters = map[string]starter{
 	"catchsegv":         {},
 	"linux32":           {},
 	"linux64":           {},
-	"setarch":           {flags: "vRFZLXBISTKt3", skip: 1},
+	"setarch":           {flags: "vRFZLXBISTKt3"},
 	"eatmydata":         {},
 	"setpriv":           {flags: "d", longs: []string{"clear-groups", "keep-groups", "init-groups", "no-new-privs", "nnp", "reset-env"}, longVals: []string{"ambient-caps", "inh-caps", "bounding-set", "ruid", "euid", "rgid", "egid", "reuid", "regid", "groups", "pdeathsig", "securebits", "selinux-label", "apparmor-profile", "ptracer", "landlock-access", "landlock-rule"}},
 	"prlimit":           {stop: "p", flags: "v", values: "o", optional: "cdefilmnqrstuvxy", longs: []string{"noheadings", "raw", "verbose", "core", "data", "fsize", "nofile", "nproc", "stack", "cpu", "as", "rss", "memlock"}, longVals: []string{"output"}},
@@ -125,6 +125,9 @@ func (r *reader) unwrap(cmd Command, s scope) {
 		r.lost(inner)
 	default:
 		if st, ok := starterOf(name); ok {
+			if name == "setarch" && len(cmd.Args) > 0 && !strings.HasPrefix(cmd.Args[0].Text, "-") {
+				cmd.Args = cmd.Args[1:] // the architecture, before the options
+			}
 			r.start(name, st, cmd, inner)
 		}
 		if name == "perf" && len(cmd.Args) > 1 && cmd.Args[0].Known && slices.Contains(measuring, cmd.Args[0].Text) {

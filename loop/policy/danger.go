@@ -78,6 +78,7 @@ var dangerous = map[string]danger{
 	"date":    {short: "sf", long: []string{"set", "file"}},
 	"openssl": {letters: apart, words: []string{"-engine", "-out", "-config", "-provider-path"}},
 	"docker":  {words: []string{"run", "exec", "cp", "-v", "-H", "--privileged", "--volume", "--mount"}},
+	"kubectl": {words: []string{"exec", "cp", "run", "debug", "attach"}},
 	"gh":      {words: []string{"alias", "extension", "api", "auth", "codespace"}},
 	"pip":     {words: []string{"-r", "-c", "-e", "-t"}, long: []string{"target", "prefix", "root", "config-settings", "global-option", "install-option", "index-url", "editable"}},
 	"black":   {words: []string{"-c"}},
@@ -95,7 +96,7 @@ var sameAs = map[string]string{
 	"gawk": "awk", "mawk": "awk", "nawk": "awk", "gsed": "sed", "gmake": "make", "bsdtar": "tar", "gtar": "tar", "pnpm": "npm", "yarn": "npm", "bunx": "npx", "pip3": "pip",
 	"fdfind": "fd", "more": "less", "most": "less", "vi": "vim", "nvim": "vim", "view": "vim", "ex": "vim", "ed": "vim", "gvim": "vim", "emacsclient": "emacs",
 	"cc": "gcc", "g++": "gcc", "c++": "gcc", "clang": "gcc", "clang++": "gcc", "ld": "gcc", "goimports": "gofmt", "gofumpt": "gofmt", "py.test": "pytest", "scp": "ssh", "sftp": "ssh", "ncat": "nc", "netcat": "nc", "podman": "docker", "mariadb": "mysql",
-	"nodejs": "node", "deno": "node", "bun": "node", "python2": "python", "python3": "python", "pypy": "python", "pypy3": "python", "ipython": "python", "luajit": "lua", "tclsh": "lua", "Rscript": "lua", "R": "lua", "julia": "lua", "osascript": "lua", "pwsh": "lua", "powershell": "lua", "irb": "ruby", "ghci": "lua", "groovy": "lua", "racket": "lua", "guile": "lua", "elixir": "lua", "iex": "lua", "erl": "lua", "ts-node": "node", "tsx": "node",
+	"nodejs": "node", "deno": "node", "bun": "node", "python2": "python", "python3": "python", "pypy": "python", "pypy3": "python", "ipython": "python", "luajit": "lua", "tclsh": "lua", "expect": "lua", "wish": "lua", "Rscript": "lua", "R": "lua", "julia": "lua", "osascript": "lua", "pwsh": "lua", "powershell": "lua", "irb": "ruby", "ghci": "lua", "groovy": "lua", "racket": "lua", "guile": "lua", "elixir": "lua", "iex": "lua", "erl": "lua", "ts-node": "node", "tsx": "node",
 	"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "fish": "sh", "ash": "sh", "mksh": "sh",
 }
 
