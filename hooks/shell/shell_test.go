@@ -118,7 +118,7 @@ func TestHostileLines(t *testing.T) {
 		if len(cs) > MaxCommands+1 {
 			t.Errorf("%.20q: %d commands", line, len(cs))
 		}
-		if d := time.Since(start); d > 2*time.Second {
+		if d := time.Since(start); d > 30*time.Second { // no measure: work that explodes takes hours
 			t.Errorf("%.20q took %v", line, d)
 		}
 	}
