@@ -46,7 +46,7 @@ func TestMatchIsBounded(t *testing.T) {
 			if ok, err := Match(p, path); ok || err != nil {
 				t.Errorf("Match(%.20q, …) = %v, %v", p, ok, err)
 			}
-			if d := time.Since(start); d > time.Second {
+			if d := time.Since(start); d > 20*time.Second {
 				t.Errorf("Match(%.20q, %.20q) took %v", p, path, d)
 			}
 		}
@@ -59,7 +59,7 @@ func FuzzMatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, pattern, path string) {
 		start := time.Now()
 		Match(pattern, path)
-		if d := time.Since(start); d > 5*time.Second {
+		if d := time.Since(start); d > 20*time.Second {
 			t.Errorf("Match(%q, %q) took %v", pattern, path, d)
 		}
 	})
