@@ -201,7 +201,7 @@ func (d *demo) mendHook(ctx context.Context) error {
 			return fmt.Errorf("the mended workspace still has: %s", findingLine(f, readText, d.relative))
 		}
 	}
-	d.screen.line("Mended: both fixes applied, nothing left to say.")
+	d.screen.line("Mended: the corrected guard is in its place, and nothing is left to say.")
 	return nil
 }
 

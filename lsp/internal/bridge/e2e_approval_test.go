@@ -45,7 +45,7 @@ func TestCancelWhileAnApprovalIsOpen(t *testing.T) {
 		t.Errorf("resolved %+v", resolved)
 	}
 	end := w.finished(started.RunID)
-	if took := time.Since(begin); took > 2*time.Second && !raceEnabled {
+	if took := time.Since(begin); took > 100*time.Millisecond && !raceEnabled {
 		t.Errorf("the run ended %v after the cancel", took)
 	}
 	if end.Status != "cancelled" || end.StopReason != "user" {
@@ -105,7 +105,7 @@ func TestTwoWindows(t *testing.T) {
 	begin := time.Now()
 	ask[bridge.OK](two, "agent/resolve", map[string]any{"id": ap.ID, "outcome": "allowOnce"})
 	resolved := decode[bridge.ApprovalResolved](t, one.Await("agent/approvalResolved", func(json.RawMessage) bool { return true }).Params)
-	if took := time.Since(begin); took > 5*time.Second && !raceEnabled {
+	if took := time.Since(begin); took > 500*time.Millisecond && !raceEnabled {
 		t.Errorf("the answer took %v", took)
 	}
 	if resolved.Outcome != "allowOnce" || resolved.By != "elsewhere" {
