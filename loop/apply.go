@@ -16,6 +16,9 @@ func Apply(s State, e Event) (State, []Command) {
 		m.start(e)
 	case HookDecided:
 		m.hookDecided(e)
+	case Hooked:
+		m.Fired = with(m.Fired, e.Point, m.Fired[e.Point]+1)
+		m.keepStates(e.States)
 	case Answered:
 		m.answered(e)
 	case ModelFailed:

@@ -6,6 +6,19 @@ import (
 	"slices"
 )
 
+// keepStates keeps what hooks returned as state for their next firing.
+func (m *machine) keepStates(given map[string]HookState) {
+	if len(given) == 0 {
+		return
+	}
+	states := maps.Clone(m.HookStates)
+	if states == nil {
+		states = map[string]HookState{}
+	}
+	maps.Copy(states, given)
+	m.HookStates = states
+}
+
 // hookDecided takes what the hooks of a point came to.
 func (m *machine) hookDecided(e Event) {
 	single := e.CallID != ""
@@ -18,14 +31,7 @@ func (m *machine) hookDecided(e Event) {
 		return
 	}
 	m.Fired = with(m.Fired, e.Point, m.Fired[e.Point]+1)
-	if len(e.States) > 0 {
-		states := maps.Clone(m.HookStates)
-		if states == nil {
-			states = map[string]HookState{}
-		}
-		maps.Copy(states, e.States)
-		m.HookStates = states
-	}
+	m.keepStates(e.States)
 	if m.Phase == Failing {
 		m.worded(e)
 		return

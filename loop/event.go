@@ -22,6 +22,7 @@ const (
 	TimeExpired   EventKind = "time_expired"  // the run's time is up
 	StopWaiting   EventKind = "stop_waiting"  // what still runs does not end by itself
 	RunResumed    EventKind = "run_resumed"   // the process that drove the run is gone, another one goes on
+	Hooked        EventKind = "hooked"        // hooks of a turn-loop event were asked: Point, States; the caller acts on what they said
 	Noted         EventKind = "noted"         // something to show that changes nothing: Note
 	HostFailed    EventKind = "host_failed"   // the driver cannot go on: Error
 	noEventOfCore EventKind = ""

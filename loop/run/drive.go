@@ -49,10 +49,11 @@ type activeRun struct {
 	sent      sent           // the asking goroutine's own
 	busy      sync.WaitGroup // what the run started
 
-	callsMu sync.Mutex
-	calls   map[string]context.CancelCauseFunc // calls on their way, by id
-	trail   map[string][]hooks.Decision        // on_tool_call's, by call id
-	granted []policy.Grant                     // for the session
+	callsMu   sync.Mutex
+	calls     map[string]context.CancelCauseFunc // calls on their way, by id
+	trail     map[string][]hooks.Decision        // on_tool_call's, by call id
+	granted   []policy.Grant                     // for the session
+	newStates map[string]map[string]any          // of event hooks, by declaration id
 
 	passMu sync.Mutex // guards over; held while something that is not kept is shown
 	over   bool       // nothing is shown any more
