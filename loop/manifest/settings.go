@@ -256,7 +256,7 @@ var policySettings = []Setting{
 
 var otherSettings = []Setting{
 	{Path: "concurrency", Shapes: one(Fixed), Doc: "How much may run side by side."},
-	{Path: "concurrency.subprocs", Shapes: one(Whole), Default: 8, Min: 1, Max: 256, Waits: true, Doc: "Processes of commands, searches and command hooks at once."},
+	{Path: "concurrency.subprocs", Shapes: one(Whole), Default: 8, Min: 1, Max: 256, Who: Tighten, Stricter: WhenLower, Doc: "Processes of commands, searches, command hooks and diagnostics at once, in all runs of a server."},
 	{Path: "limits", Shapes: one(Fixed), Who: Tighten, Org: true, Doc: "Limits of a run."},
 	{Path: "limits.turns", Shapes: one(Whole), Default: 200, Min: 1, Max: 1e9, Who: Tighten, Stricter: WhenLower, Org: true, Doc: "Model turns."},
 	{Path: "limits.time", Shapes: one(Duration), Default: "2h", Who: Tighten, Stricter: WhenLower, Org: true, Doc: "Wall clock."},

@@ -16,9 +16,10 @@ func (s *Service) rules(cfg *manifest.Config) (*policy.Rules, []finding) {
 }
 
 func (s *Service) toolOptions(cfg *manifest.Config, floor *sandbox.Floor, tracker *tool.Tracker, rules *policy.Rules) tool.Options {
+	s.permits.Limit(cfg.Concurrency.Subprocs)
 	o := tool.Options{
 		Root: s.opt.Root, Files: s.files(), Sandbox: floor, Behavior: cfg.Behavior,
-		CacheDir: s.opt.CacheDir, Log: s.log, Tracker: tracker,
+		Permits: s.permits, CacheDir: s.opt.CacheDir, Log: s.log, Tracker: tracker,
 	}
 	if rules != nil {
 		o.Hide = rules.Unreadable

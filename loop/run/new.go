@@ -14,6 +14,7 @@ import (
 	"agent-ls/loop"
 	"agent-ls/loop/policy"
 	"agent-ls/loop/report"
+	"agent-ls/loop/sandbox"
 	"agent-ls/loop/tool"
 )
 
@@ -35,6 +36,9 @@ type Service struct {
 	sleep func(context.Context, time.Duration) error
 	// equip makes what a run works with; tests put their own tools here.
 	equip func(context.Context, *pinned, *tool.Tracker) (*gear, []finding, error)
+
+	// permits bound the processes of all runs here: commands, searches, hooks.
+	permits *sandbox.Permits
 
 	closing chan struct{}
 	runners sync.WaitGroup // run loops and the poller
@@ -66,6 +70,7 @@ func New(o Options) *Service {
 		opt: o, log: o.Log,
 		now:      func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) },
 		sleep:    sleep,
+		permits:  sandbox.NewPermits(sandbox.DefaultPermits),
 		closing:  make(chan struct{}),
 		runs:     map[string]*activeRun{},
 		sessions: map[string]*activeRun{},

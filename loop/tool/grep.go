@@ -258,6 +258,11 @@ func (t *grepFiles) searchRipgrep(ctx context.Context, rg string, a grepArgs, pa
 	args := []string{"--no-config", "--color=never", "--no-heading", "--with-filename", "--line-number", "--null", "--hidden", "--no-require-git",
 		"--glob", "!.git", "--sort", "path", "--max-filesize", strconv.Itoa(maxGrepFile), "--max-columns", "4000", "--max-columns-preview",
 		"--no-messages", "--crlf", "--regexp", a.Pattern, "--", path}
+	permit, err := t.permit(ctx, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	defer permit()
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, rg, args...)

@@ -74,6 +74,12 @@ func (t *shellTool) Run(ctx context.Context, call loop.Invocation) loop.ToolResu
 	if a.TimeoutMs > 0 {
 		timeout = min(time.Duration(a.TimeoutMs)*time.Millisecond, maxTimeout)
 	}
+	// Waiting for a permit is not the command's own time.
+	permit, err := t.permit(ctx, call.Deadline)
+	if err != nil {
+		return t.failed(ctx, err)
+	}
+	defer permit()
 	deadline := time.Now().Add(timeout)
 	if !call.Deadline.IsZero() && call.Deadline.Before(deadline) {
 		deadline = call.Deadline
@@ -90,6 +96,20 @@ func (t *shellTool) Run(ctx context.Context, call loop.Invocation) loop.ToolResu
 	exit := p.Run()
 	stream.flush()
 	return t.result(ctx, a, exit, out, timeout)
+}
+
+// permit waits for one of the permits that bound how many processes run at
+// once, no longer than the run may last; the zero time is no bound.
+func (w *workspace) permit(ctx context.Context, until time.Time) (giveBack func(), err error) {
+	if !until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
+	if giveBack, err = w.Permits.Take(ctx); err != nil {
+		return nil, fmt.Errorf("waiting for one of the processes that may run at once: %w", err)
+	}
+	return giveBack, nil
 }
 
 // result is what the model is told about a command that has ended.

@@ -21,7 +21,8 @@ import (
 type Options struct {
 	Root     string // the workspace, absolute, symlinks resolved
 	Files    loop.Files
-	Sandbox  *sandbox.Floor // nil: commands run without a floor
+	Sandbox  *sandbox.Floor   // nil: commands run without a floor
+	Permits  *sandbox.Permits // nil: as many processes at once as are asked for
 	Behavior manifest.Behavior
 	CacheDir string
 	Log      *slog.Logger // nil: nothing is logged
