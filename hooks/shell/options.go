@@ -12,116 +12,135 @@ import (
 // command cannot be told for certain: what it looks like is listed, and one
 // command of which nothing is known.
 func (r *reader) start(name string, st starter, cmd Command, s scope) {
-	var (
-		assigns []Assign
-		replace string // xargs -I
-		unsure  bool
-		args    = cmd.Args
-	)
-options:
-	for len(args) > 0 {
-		a := args[0]
-		if !a.Known {
-			r.lost(s)
-			return
-		}
-		t := a.Text
-		switch {
-		case t == "--":
-			args = args[1:]
-			break options
-		case name == "env" && (t == "-" || strings.HasPrefix(t, "-S") || strings.HasPrefix(t, "--split-string") || strings.HasPrefix(t, "-vS")):
-			var ok bool
-			if args, ok = split(args); !ok {
-				r.lost(s)
-				return
-			}
-		case strings.HasPrefix(t, "--"):
-			key, _, attached := strings.Cut(t[2:], "=")
-			args = args[1:]
-			if key == "replace" {
-				replace = "{}"
-				if attached {
-					replace = t[len("--replace="):]
-				}
-			}
-			switch {
-			case slices.Contains(st.longs, key) || attached:
-			case key == "command" && st.script != "":
-				if len(args) > 0 {
-					r.word(args[0], s)
-				}
-				return
-			case slices.Contains(st.longVals, key):
-				args = args[min(1, len(args)):]
-			case key == "help" || key == "version":
-				return
-			default:
-				unsure = true
-			}
-			if attached && key == "command" && st.script != "" {
-				r.word(Word{t[len("--command="):], true}, s)
-				return
-			}
-		case len(t) > 1 && t[0] == '-' && st.numbers && strings.Trim(t[1:], "0123456789") == "":
-			args = args[1:]
-		case len(t) > 1 && t[0] == '-':
-			next, verdict := cluster(name, st, args, &replace)
-			switch verdict {
-			case ends:
-				return
-			case scripted:
-				if len(next) > 0 {
-					r.word(next[0], s)
-				} else {
-					r.lost(s)
-				}
-				return
-			case puzzling:
-				unsure = true
-			}
-			args = next
-		case st.assigns && assignment(t):
-			k, v, _ := strings.Cut(t, "=")
-			assigns = append(assigns, Assign{Name: k, Value: Word{v, true}})
-			args = args[1:]
-		default:
-			break options
-		}
+	o := options{name: name, starter: st, args: cmd.Args}
+	switch o.read() {
+	case ends:
+		return
+	case lost:
+		r.lost(s)
+		return
+	case scripted:
+		r.word(o.args[0], s)
+		return
 	}
 	// Options may follow the operands of su, script and flock.
 	if st.script != "" {
-		for i, a := range args {
+		for i, a := range o.args {
 			if a.Known && (a.Text == "-c" || a.Text == "--command") {
-				if i+1 < len(args) {
-					r.word(args[i+1], s)
+				if i+1 < len(o.args) {
+					r.word(o.args[i+1], s)
 				}
 				return
 			}
 		}
 	}
-	for n := st.skip; n > 0 && len(args) > 0; n-- {
-		args = args[1:]
-	}
-	for st.assigns && len(args) > 0 && args[0].Known && assignment(args[0].Text) {
-		k, v, _ := strings.Cut(args[0].Text, "=")
-		assigns = append(assigns, Assign{Name: k, Value: Word{v, true}})
-		args = args[1:]
+	o.args = o.args[min(st.skip, len(o.args)):]
+	for st.assigns && len(o.args) > 0 && o.args[0].Known && assignment(o.args[0].Text) {
+		o.assign()
 	}
 	switch {
 	case name == "xargs":
-		args = fromInput(args, replace)
+		o.args = fromInput(o.args, o.replace)
 	case name == "parallel":
 		r.lost(s) // it adds words and reads more of its own
 	}
 	if st.joined {
-		r.joined(args, s)
+		r.joined(o.args, s)
 	} else {
-		r.command(args, assigns, cmd.Redirects, s)
+		r.command(o.args, o.vars, cmd.Redirects, s)
 	}
-	if unsure {
+	if o.unsure {
 		r.lost(s)
 	}
+}
+
+// options are those of a command that starts another.
+type options struct {
+	name string
+	starter
+	args    []Word // what is left to read
+	vars    []Assign
+	replace string // xargs -I
+	unsure  bool   // there was an option that is not known
+}
+
+// read reads up to the first operand. After scripted, the script is the first
+// of args.
+func (o *options) read() verdict {
+	for len(o.args) > 0 {
+		a := o.args[0]
+		if !a.Known {
+			return lost
+		}
+		t := a.Text
+		v := goesOn
+		switch {
+		case t == "--":
+			o.args = o.args[1:]
+			return goesOn
+		case o.name == "env" && (t == "-" || strings.HasPrefix(t, "-S") || strings.HasPrefix(t, "--split-string") || strings.HasPrefix(t, "-vS")):
+			var ok bool
+			if o.args, ok = split(o.args); !ok {
+				return lost
+			}
+		case strings.HasPrefix(t, "--"):
+			v = o.long(t)
+		case len(t) > 1 && t[0] == '-' && o.numbers && strings.Trim(t[1:], "0123456789") == "":
+			o.args = o.args[1:]
+		case len(t) > 1 && t[0] == '-':
+			if o.args, v = cluster(o.name, o.starter, o.args, &o.replace); v == scripted && len(o.args) == 0 {
+				return lost
+			}
+		case o.starter.assigns && assignment(t):
+			o.assign()
+		default:
+			return goesOn
+		}
+		switch v {
+		case puzzling:
+			o.unsure = true
+		case ends, scripted:
+			return v
+		}
+	}
+	return goesOn
+}
+
+// long reads one option that starts with two dashes, and its value.
+func (o *options) long(t string) verdict {
+	key, value, attached := strings.Cut(t[2:], "=")
+	o.args = o.args[1:]
+	if key == "replace" {
+		o.replace = "{}"
+		if attached {
+			o.replace = value
+		}
+	}
+	script := key == "command" && o.script != ""
+	switch {
+	case script && attached:
+		o.args = []Word{{value, true}}
+		return scripted
+	case slices.Contains(o.longs, key) || attached:
+	case script && len(o.args) == 0:
+		return ends
+	case script:
+		return scripted
+	case slices.Contains(o.longVals, key):
+		o.args = o.args[min(1, len(o.args)):]
+	case key == "help" || key == "version":
+		return ends
+	default:
+		return puzzling
+	}
+	return goesOn
+}
+
+// assign takes an assignment off the front.
+func (o *options) assign() {
+	k, v, _ := strings.Cut(o.args[0].Text, "=")
+	o.vars = append(o.vars, Assign{Name: k, Value: Word{v, true}})
+	o.args = o.args[1:]
 }
 
 // fromInput adds the words that xargs reads.
@@ -148,6 +167,7 @@ const (
 	ends             // no command is started
 	scripted         // the next word is a shell script
 	puzzling         // an option that is not known
+	lost             // what is started cannot be told
 )
 
 // cluster reads one word of short options and the value that may follow.
