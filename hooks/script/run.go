@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"github.com/risor-io/risor/object"
-	"github.com/risor-io/risor/vm"
 
 	"agent-ls/hooks/worker/wire"
 )
 
 // Fire calls a function of a loaded script and appends the reply. Each firing
-// has a machine of its own: nothing is left over from the one before. grown
-// says, at the end, whether the process should be replaced.
+// has a clean machine: nothing is left over from the one before. grown says, at
+// the end, whether the process should be replaced.
 func (r *Runtime) Fire(f wire.Fire, out []byte, grown func() bool) []byte {
 	r.page.Begin(f.ID, f.Seq)
 	r.at = time.Unix(0, f.At).UTC()
@@ -52,6 +51,9 @@ func (r *Runtime) Fire(f wire.Fire, out []byte, grown func() bool) []byte {
 	return out
 }
 
+// Rest does, while nobody waits, what the next firing would have to do first.
+func (r *Runtime) Rest() { r.arena.clear() }
+
 // frames are the points of the functions that are open, outermost first.
 func (r *Runtime) frames() []uint32 {
 	n := min(int(r.page.Depth)+1, wire.MaxFrames)
@@ -70,7 +72,7 @@ func (r *Runtime) run(f wire.Fire) (object.Object, error) {
 		return nil, fmt.Errorf("ctx: %w", err)
 	}
 	r.reporter.reset(p, f.Operations, f.CallDepth)
-	machine := vm.New(p.main, vm.WithGlobals(p.globals), vm.WithImporter(&importer{siblings: p.siblings}))
+	machine := r.arena.take(p, &importer{siblings: p.siblings})
 	// Never a context that can end: a late end would halt the next run.
 	ctx := context.Background()
 	if err := machine.Run(ctx); err != nil {

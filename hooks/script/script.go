@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type Runtime struct {
 	shelter  *tryShelter
 	known    map[string]any // globals by name
 	programs map[uint32]*program
+	arena    *arena
 
 	// of the firing that runs
 	at         time.Time
@@ -43,12 +45,14 @@ type program struct {
 	main     *compiler.Code
 	siblings map[string]*compiler.Code
 	marks    []valueMark
-	globals  map[string]any // those that its files can mean: fewer cost less
+	globals  map[string]any            // those that its files can mean: fewer cost less
+	objects  map[string]object.Object  // the globals as the engine has them; it never changes the map
+	modules  map[string]*object.Module // those among them
 }
 
 // New makes a runtime that says in page where it is.
 func New(page *wire.Page) *Runtime {
-	r := &Runtime{page: page, reporter: &reporter{page: page}, shelter: &tryShelter{}, programs: map[uint32]*program{}}
+	r := &Runtime{page: page, reporter: &reporter{page: page}, shelter: &tryShelter{}, programs: map[uint32]*program{}, arena: newArena()}
 	r.known = r.globals()
 	return r
 }
@@ -78,6 +82,9 @@ func (r *Runtime) Load(l wire.Load) (ready wire.Ready, bad *wire.Bad) {
 	if p.main == nil {
 		return wire.Ready{}, &wire.Bad{Message: "no script was given"}
 	}
+	if err := p.ready(); err != nil {
+		return wire.Ready{}, &wire.Bad{Message: err.Error()}
+	}
 	p.marks = make([]valueMark, len(places.kinds))
 	for i, k := range places.kinds {
 		p.marks[i] = valueMark{r: r.reporter, id: uint32(i), kind: k}
@@ -103,16 +110,18 @@ func (r *Runtime) compile(index int, f wire.File, places *places, globals map[st
 		return nil, nil, located(err, index)
 	}
 	functions = topLevelFunctions(tree)
+	own := declared(tree)
 	woven, used, err := weave(tree, index, []rune(text), places)
 	if err != nil {
 		return nil, nil, located(err, index)
 	}
 	for name := range used {
-		if o, ok := r.known[name]; ok {
+		if o, ok := r.known[name]; ok && !own[name] {
 			globals[name] = o
 		}
 	}
-	code, err = compiler.Compile(woven, compiler.WithGlobalNames(wire.SortedKeys(globals)), compiler.WithFilename(f.Path))
+	names := slices.DeleteFunc(wire.SortedKeys(globals), func(name string) bool { return own[name] })
+	code, err = compiler.Compile(woven, compiler.WithGlobalNames(names), compiler.WithFilename(f.Path))
 	if err != nil {
 		return nil, nil, located(err, index)
 	}
@@ -190,6 +199,32 @@ func topLevelFunctions(tree *ast.Program) []wire.Function {
 		})
 	}
 	return out
+}
+
+// declared are the names that a file gives a meaning of its own, in place of
+// what the library or another file of the script means by them.
+func declared(tree *ast.Program) map[string]bool {
+	own := map[string]bool{}
+	for _, n := range tree.Statements() {
+		switch n := n.(type) {
+		case *ast.Func:
+			if n.Name() != nil {
+				own[n.Name().Literal()] = true
+			}
+		case *ast.Var:
+			name, _ := n.Value()
+			own[name] = true
+		case *ast.MultiVar:
+			names, _ := n.Value()
+			for _, name := range names {
+				own[name] = true
+			}
+		case *ast.Const:
+			name, _ := n.Value()
+			own[name] = true
+		}
+	}
+	return own
 }
 
 // importer gives a script its siblings, and nothing from a disk.

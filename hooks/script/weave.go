@@ -164,7 +164,10 @@ func (w *weaver) statement(n ast.Node) ast.Node {
 			w.used[p.Literal()] = true
 		}
 		return n
-	case *ast.Control, *ast.Postfix:
+	case *ast.Postfix:
+		w.used[n.Literal()] = true
+		return n
+	case *ast.Control:
 		return n
 	case ast.Expression:
 		return w.expr(n)
@@ -204,6 +207,7 @@ func (w *weaver) assign(n *ast.Assign) ast.Node {
 		target := ast.NewIndex(ix.Token(), w.expr(ix.Left()), w.last(ix.Token().StartPosition, w.expr(ix.Index())))
 		return ast.NewAssignIndex(n.Token(), target, w.expr(n.Value()))
 	}
+	w.used[n.Name()] = true
 	v := w.expr(n.Value())
 	if n.Operator() != "=" {
 		v = w.last(at, v)

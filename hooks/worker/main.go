@@ -106,6 +106,7 @@ func serve(rt *script.Runtime, in io.Reader, out io.Writer, grown func() bool) {
 			os.Exit(exitGarbled)
 		}
 		send(out, reply)
+		rt.Rest()
 	}
 }
 
