@@ -37,7 +37,7 @@ func (f *fold) modify(value any) []Change {
 	m, isMap := value.(map[string]any)
 	before, wasMap := f.modified.(map[string]any)
 	// A map names what it replaces: two of them hold both.
-	if merges := f.event.ValueField == "" || f.event.Value != nil && f.event.Value.Kind == contract.Map; merges && isMap && wasMap {
+	if f.event.Merges() && isMap && wasMap {
 		both := make(map[string]any, len(before)+len(m))
 		for k, v := range before {
 			both[k] = v

@@ -6,6 +6,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"agent-ls/hooks/contract"
@@ -95,11 +96,22 @@ func hookFunctions(t *syntax.Tree) []hookFunction {
 		if fn == nil {
 			continue
 		}
-		if e := contract.ByFunction(name.Name); e != nil {
+		if e := hookEvent(name.Name, fn); e != nil {
 			list = append(list, hookFunction{e, name, fn})
 		}
 	}
 	return list
+}
+
+// hookEvent is the event that a top-level function handles by its name. Two
+// events have names that any helper may bear, output and usage: such a
+// function is a hook when it takes ctx.
+func hookEvent(name string, fn *syntax.Func) *contract.Event {
+	e := contract.ByFunction(name)
+	if e == nil || strings.Contains(name, "_") || len(fn.Params) == 1 && fn.Params[0].Name.Name == "ctx" {
+		return e
+	}
+	return nil
 }
 
 // topFunction gives the function that a top-level statement defines.

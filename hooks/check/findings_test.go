@@ -132,6 +132,9 @@ func TestImports(t *testing.T) {
 // The examples of the reference page are right.
 func TestExamplesAreClean(t *testing.T) {
 	for _, e := range contract.Events() {
+		if e.Function == "" {
+			continue // its example is a shell script
+		}
 		for _, f := range Script(e.Name, []byte(e.Example), Options{}) {
 			t.Errorf("%s: %s", e.Name, f.Message)
 		}

@@ -71,8 +71,10 @@ func (a *Analysis) hoverName(n *syntax.Ident, parent syntax.Node, offset int) st
 }
 
 func (a *Analysis) hoverSymbol(n *syntax.Ident, sym *symbol) string {
-	if e := contract.ByFunction(sym.name); e != nil && sym.owner == nil && sym.fn != nil {
-		return hoverEvent(e)
+	if sym.owner == nil && sym.fn != nil {
+		if e := hookEvent(sym.name, sym.fn); e != nil {
+			return hoverEvent(e)
+		}
 	}
 	if sym.fn != nil {
 		return code("func " + signatureOf(sym.name, sym.fn))

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"agent-ls/hooks/contract"
 	"agent-ls/hooks/syntax"
 )
 
@@ -185,7 +184,7 @@ func (a *Analysis) symbolsOf(list []syntax.Stmt, top bool) []Symbol {
 
 func (a *Analysis) functionSymbol(name *syntax.Ident, fn *syntax.Func, whole Span, top bool) Symbol {
 	s := Symbol{Name: name.Name, Kind: FunctionSymbol, Detail: signatureOf(name.Name, fn), Span: whole, Selection: span(name)}
-	if e := contract.ByFunction(name.Name); e != nil && top {
+	if e := hookEvent(name.Name, fn); e != nil && top {
 		s.Kind, s.Detail = HookSymbol, e.Doc
 	}
 	if fn.Body != nil {

@@ -263,7 +263,7 @@ func (a *Analysis) unusedNames(r *report) {
 		}
 		if sym.owner == nil {
 			wanted := slices.ContainsFunc(a.opts.Points, func(p Point) bool { return p.Function == sym.name })
-			if wanted || !hooks || len(a.Tree.Errors) > 0 || a.names.top.names[sym.name] == sym && contract.ByFunction(sym.name) != nil {
+			if wanted || !hooks || len(a.Tree.Errors) > 0 || a.names.top.names[sym.name] == sym && sym.fn != nil && hookEvent(sym.name, sym.fn) != nil {
 				continue
 			}
 		} else if a.Tree.ErrorIn(sym.owner.Span) {

@@ -362,7 +362,7 @@ func (v *resolver) function(f *syntax.Func) {
 	outer := *v
 	v.fn, v.breakable = f, 0
 	if outer.fn == nil && v.scope == v.top {
-		isHook := f.Name != nil && contract.ByFunction(f.Name.Name) != nil
+		isHook := f.Name != nil && hookEvent(f.Name.Name, f) != nil
 		v.noCtx = isHook && len(f.Params) == 0
 	}
 	v.push(span(f))

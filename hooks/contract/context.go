@@ -34,6 +34,21 @@ func (e *Event) Context(fields, state map[string]any) (map[string]any, error) {
 	return ctx, nil
 }
 
+// Merges says whether a modify value names what it replaces and leaves the
+// rest as it is, so that two of them hold both: regions, or an object with
+// members that may be left out.
+func (e *Event) Merges() bool {
+	switch {
+	case e.Value == nil:
+		return false
+	case e.ValueField == "":
+		return true
+	case e.Value.Kind == Map:
+		return e.ValueField == "regions"
+	}
+	return e.Value.Kind == Object && slices.ContainsFunc(e.Value.Fields, func(f Field) bool { return f.Optional })
+}
+
 // Apply gives the ctx that the next hook sees after a modify with that value.
 // The value must have passed Judge. ctx itself is not changed.
 func (e *Event) Apply(ctx map[string]any, value any) map[string]any {
@@ -45,7 +60,7 @@ func (e *Event) Apply(ctx map[string]any, value any) map[string]any {
 	switch {
 	case e.ValueField == "":
 		maps.Copy(next, changes)
-	case isMap && e.Value != nil && e.Value.Kind == Map:
+	case isMap && e.Merges():
 		merged := map[string]any{}
 		if before, ok := next[e.ValueField].(map[string]any); ok {
 			maps.Copy(merged, before)

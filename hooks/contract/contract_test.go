@@ -75,7 +75,7 @@ func TestContextHasEveryField(t *testing.T) {
 			if !ok {
 				t.Errorf("%s: ctx.%s is not there", e.Name, f.Name)
 			}
-			if f.Name == "status" || f.Name == "outcome" {
+			if len(f.Type.Values) > 0 {
 				continue // what the caller must know
 			}
 			if err := Fits(v, &f.Type, f.Name); err != nil {

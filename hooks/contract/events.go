@@ -2,15 +2,46 @@ package contract
 
 import "slices"
 
-// families holds the table, a file per family. A new event is one entry in
-// one of them; nothing else in the program lists events.
-var families = [][]*Event{stagePoints}
+// Family is a part of the table that belongs together.
+type Family struct {
+	Title  string
+	Doc    string // one sentence
+	Events []*Event
+}
+
+// families holds the table, a file per topic. A new event is one entry in one
+// of them; nothing else in the program lists events.
+var families = []Family{
+	{"Stage points", "Declared per stage, under `[stages.NAME.hooks]`.", stagePoints},
+	{"Turn and stream", "Declared under `[hooks]`, as all events with a colon are.", turnEvents},
+	{"Tools", "Calls, their validation, and what budgets and guards say of them.", toolEvents},
+	{"MCP connections and skills", "Servers and skills, at the start and later.", connectionEvents},
+	{"Session", "A run in its session, and what is kept of it.", sessionEvents},
+	{"Background tasks", "Commands that run on while the agent does something else.", backgroundEvents},
+	{"Decisions", "Questions put to the model beside the run.", decisionEvents},
+	{"Provider, cache and repair", "What providers do to requests, and what resuming brings.", providerEvents},
+	{"Sub-agents", "The run's own calls of spawn.", spawnEvents},
+	{"In sub-agents", "Events of a sub-agent as they fire on the run that started it.", childEvents},
+	{"Commands", "Declared as `[[hook]]`; Go handlers take them too, scripts do not.", commandEvents},
+}
 
 var (
-	all        = slices.Concat(families...)
+	all        = allOf(families)
 	byName     = indexBy(func(e *Event) string { return e.Name })
 	byFunction = indexBy(func(e *Event) string { return e.Function })
 )
+
+func allOf(families []Family) []*Event {
+	var list []*Event
+	for _, f := range families {
+		list = append(list, f.Events...)
+	}
+	return list
+}
+
+// Families gives the table in the parts of the reference page. What is in
+// them is shared: do not change it.
+func Families() []Family { return slices.Clone(families) }
 
 func indexBy(key func(*Event) string) map[string]*Event {
 	m := make(map[string]*Event, len(all))

@@ -3,6 +3,7 @@ package contract
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -287,6 +288,8 @@ func (e *Event) judgeValue(value any, ctx map[string]any) error {
 		return judgeBatch(value, ctx)
 	case "regions":
 		return judgeRegions(value, ctx)
+	case "tools", "catalog":
+		return judgeSubset(value, ctx, e.ValueField)
 	}
 	return nil
 }
@@ -304,6 +307,34 @@ func judgeBatch(value any, ctx map[string]any) error {
 			return fmt.Errorf("value[%d].id is %s for the second time: a hook cannot add calls", i, quote(id))
 		}
 		seen[id] = true
+	}
+	return nil
+}
+
+// judgeSubset refuses what was not there: such a value can only leave some out.
+func judgeSubset(value any, ctx map[string]any, field string) error {
+	offered, _ := ctx[field].([]any)
+	byName := make(map[string]any, len(offered))
+	names := make([]string, 0, len(offered))
+	for _, entry := range offered {
+		m, _ := entry.(map[string]any)
+		name, _ := m["name"].(string)
+		byName[name] = entry
+		names = append(names, name)
+	}
+	seen := map[string]bool{}
+	for i, entry := range value.([]any) {
+		name := entry.(map[string]any)["name"].(string)
+		was, known := byName[name]
+		switch {
+		case !known:
+			return fmt.Errorf("value[%d] is %s, which is not in ctx.%s: a hook can leave out and not add%s", i, quote(name), field, DidYouMean(name, names))
+		case seen[name]:
+			return fmt.Errorf("value[%d] is %s for the second time: a hook can leave out and not add", i, quote(name))
+		case !reflect.DeepEqual(was, entry):
+			return fmt.Errorf("value[%d], %s, is not as it is in ctx.%s: a hook can leave it out and not change it", i, quote(name), field)
+		}
+		seen[name] = true
 	}
 	return nil
 }

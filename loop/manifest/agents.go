@@ -461,8 +461,17 @@ func scriptEvents() []string {
 
 func (l *loader) unknownEvent(one *layer, name string, at check.Span, known []string, whom string, quoted bool) {
 	message := fmt.Sprintf("no event for %s is called %q%s", whom, name, contract.DidYouMean(name, known))
-	if e := contract.ByName(name); e != nil && e.Stage {
-		message = fmt.Sprintf("%s is a point of a stage: it belongs under [stages.NAME.hooks]", name)
+	if e := contract.ByName(name); e != nil {
+		switch {
+		case e.Stage:
+			message = fmt.Sprintf("%s is a point of a stage: it belongs under [stages.NAME.hooks]", name)
+		case e.Function == "":
+			message = fmt.Sprintf("%s is an event for command hooks: it belongs in a [[hook]] entry, as event = %q", name, name)
+		default:
+			message = fmt.Sprintf("%s is an event for scripts: it belongs under [hooks], as %q = [\"hooks/NAME.risor\"]", name, name)
+		}
+		l.out.add(one.finding(at, CodeUnknownEvent, check.Error, message))
+		return
 	}
 	f := one.finding(at, CodeUnknownEvent, check.Error, message)
 	if near := contract.Nearest(name, known); near != "" {

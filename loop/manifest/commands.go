@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"agent-ls/hooks/check"
-	"agent-ls/hooks/contract"
 )
 
 // commands collects what starts a process.
@@ -44,8 +43,8 @@ func (l *loader) commandHook(one *layer, n *node, index int) {
 	if event == nil || command == nil {
 		return
 	}
-	if !slices.Contains(CommandEvents, event.text) || contract.ByName(event.text) == nil {
-		l.unknownEvent(one, event.text, event.span, slices.DeleteFunc(slices.Clone(CommandEvents), func(e string) bool { return contract.ByName(e) == nil }), "command hooks", true)
+	if !slices.Contains(CommandEvents, event.text) {
+		l.unknownEvent(one, event.text, event.span, CommandEvents, "command hooks", true)
 		return
 	}
 	out := CommandHook{

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"agent-ls/hooks/check"
-	"agent-ls/hooks/contract"
 )
 
 // CompletionKind says what an item of completion is.
@@ -192,7 +191,7 @@ func (a *Analysis) referred(c cursor, s *Setting) []Completion {
 	case ToTools, ToRule:
 		return toolNames(false)
 	case ToCommand:
-		return events(slices.DeleteFunc(slices.Clone(CommandEvents), func(e string) bool { return contract.ByName(e) == nil }))
+		return events(CommandEvents)
 	case ToScript:
 		return a.files(".risor")
 	case ToPrompt:

@@ -3,6 +3,7 @@ package manifest
 import (
 	"runtime"
 
+	"agent-ls/hooks/contract"
 	"agent-ls/loop/tool/toolname"
 )
 
@@ -135,7 +136,7 @@ var StagePoints = []string{
 }
 
 // CommandEvents are the events that command hooks can take.
-var CommandEvents = []string{"pre_tool", "post_tool", "user_prompt", "notification", "stop", "session_end"}
+var CommandEvents = contract.CommandEvents()
 
 // Levels are the taint levels from open to secret.
 var Levels = []string{"public", "internal", "private"}

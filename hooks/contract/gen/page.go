@@ -35,9 +35,11 @@ func page() []byte {
 	fmt.Fprintf(&b, head, contract.Version)
 	b.WriteString("\n## Every `ctx` has\n\n")
 	fields(&b, contract.Common())
-	b.WriteString("\n## Events\n")
-	for _, e := range contract.Events() {
-		event(&b, e)
+	for _, f := range contract.Families() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", f.Title, f.Doc)
+		for _, e := range f.Events {
+			event(&b, e)
+		}
 	}
 	library(&b)
 	return b.Bytes()
@@ -62,7 +64,11 @@ func event(b *bytes.Buffer, e *contract.Event) {
 		fields(b, e.Fields)
 	}
 	if e.Example != "" {
-		fmt.Fprintf(b, "\n```risor\n%s```\n", e.Example)
+		language := "risor"
+		if e.Function == "" {
+			language = "sh"
+		}
+		fmt.Fprintf(b, "\n```%s\n%s```\n", language, e.Example)
 	}
 }
 
