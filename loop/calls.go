@@ -224,7 +224,8 @@ func (m *machine) closeCall(i int, outcome CallOutcome, why string) {
 }
 
 func (m *machine) tellCall(i int) {
-	m.tell(TellCall, Command{CallID: m.Batch[i].ID, Result: m.Batch[i].Result})
+	call := m.Batch[i]
+	m.tell(TellCall, Command{CallID: call.ID, Result: call.Result, Call: &call})
 }
 
 func (m *machine) open() bool {

@@ -95,6 +95,9 @@ type Event struct {
 	Result     *ToolResult     `json:"result,omitempty"`
 	DurationMs int64           `json:"durationMs,omitempty"`
 	Changes    []FileChange    `json:"changes,omitempty"`
+	// Steps are what the layers of the gate said of the call; of Begun and
+	// Finished where no approval was opened, of Resolved how it was answered.
+	Steps []GateStep `json:"steps,omitempty"`
 	// Saw are the digests of the files that the session now knows. The core
 	// does not look at them; a driver that resumes does.
 	Saw map[string]string `json:"saw,omitempty"`
@@ -176,4 +179,5 @@ type Command struct {
 	Text    string
 	Usage   Usage
 	Result  *ToolResult
+	Call    *Call // TellCall: the call that ended
 }

@@ -250,12 +250,22 @@ func (v *validator) unknown(e *entry, r *row, path []string) {
 		message = fmt.Sprintf("unknown key %s in %s", keyText(e.name), pathText(path[:len(path)-1]))
 	}
 	near := contract.Nearest(e.name, r.names)
-	f := v.layer.finding(e.key, CodeUnknownKey, check.Error, message+contract.DidYouMean(e.name, r.names))
+	severity := check.Error
+	if v.layer.kind == clientLayer && !slices.Contains(gates, path[0]) {
+		// An editor hands over its settings whole, those of other programs and
+		// other versions too: they are named, and runs go on.
+		severity = check.Warning
+	}
+	f := v.layer.finding(e.key, CodeUnknownKey, severity, message+contract.DidYouMean(e.name, r.names))
 	if near != "" && r.under(near) != nil {
 		f = withFix(f, e.key, near, near)
 	}
 	v.out.add(f)
 }
+
+// gates are tables in which a misspelt key could be a gate that somebody
+// believes to be shut.
+var gates = []string{"policy", "taint", "sandbox", "limits", "hooks", "hook"}
 
 // clientOwn are keys of an editor's section that are the extension's own.
 var clientOwn = []string{"token", "server", "trace", "path", "serverPath", "log"}

@@ -82,9 +82,9 @@ type Event struct {
 	Outcome    string          `json:"outcome,omitempty"`    // stage_left, tool_finished
 	Text       string          `json:"text,omitempty"`       // message, notice, deltas
 	CallID     string          `json:"callId,omitempty"`     // tool_*, approval_requested, file_changed
-	Tool       string          `json:"tool,omitempty"`       // tool_started
-	Arguments  json.RawMessage `json:"arguments,omitempty"`  // tool_started
-	Title      string          `json:"title,omitempty"`      // tool_started
+	Tool       string          `json:"tool,omitempty"`       // tool_started, tool_finished of a call that never started
+	Arguments  json.RawMessage `json:"arguments,omitempty"`  // the same
+	Title      string          `json:"title,omitempty"`      // the same
 	DurationMs *int64          `json:"durationMs,omitempty"` // tool_finished
 	Output     *string         `json:"output,omitempty"`     // tool_finished, tool_output, run_finished
 	Truncated  *bool           `json:"truncated,omitempty"`  // tool_finished

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"agent-ls/hooks/shell"
 	"agent-ls/loop"
@@ -40,7 +42,9 @@ func (d *dispatched) ask(ctx context.Context, j loop.Judgement, digest string) (
 		return false, nil
 	}
 	if answer == nil {
+		since := time.Now()
 		given, err := d.await(ctx, approval)
+		d.asked += time.Since(since)
 		if err != nil {
 			if errors.Is(context.Cause(ctx), errCallStopped) {
 				return false, d.stopped(ctx)
@@ -68,7 +72,7 @@ func (d *dispatched) open(ctx context.Context, j loop.Judgement, digest string) 
 	}
 	approval := d.approval(j, digest)
 	s, ok := r.tell(posted{
-		event: loop.Event{Kind: loop.Asked, CallID: d.call.ID, ApprovalID: approval.ID, Digest: digest},
+		event: loop.Event{Kind: loop.Asked, CallID: d.call.ID, ApprovalID: approval.ID, Digest: digest, Title: d.plan.Title, Steps: d.said()},
 		ask:   &approval, withdraw: replaced,
 	})
 	c, found := s.Call(d.call.ID)
@@ -108,28 +112,42 @@ func (d *dispatched) approval(j loop.Judgement, digest string) report.Approval {
 	return a
 }
 
-// commandNames are the simple commands of a line; "?" stands for what cannot
-// be known.
+// commandNames are the simple commands of a line, each with the variables that
+// are set for it; "?" stands for what cannot be known. What only sets
+// variables, as a loop does for each turn, is listed as that, and what only
+// opens files by its redirects.
 func commandNames(line string) []string {
 	var out []string
 	for _, c := range shell.Commands(line) {
-		text := ""
-		for i, w := range c.Words() {
-			if i > 0 {
-				text += " "
+		var parts []string
+		for _, a := range c.Assigns {
+			op := "="
+			if a.Append {
+				op = "+="
 			}
-			if w.Known {
-				text += w.Text
-			} else {
-				text += "?"
+			parts = append(parts, a.Name+op+wordText(a.Value))
+		}
+		if !c.Name.Known || c.Name.Text != "" {
+			for _, w := range c.Words() {
+				parts = append(parts, wordText(w))
+			}
+		} else if len(parts) == 0 {
+			for _, r := range c.Redirects {
+				parts = append(parts, r.Op+" "+wordText(r.Target))
 			}
 		}
-		if text == "" {
-			text = "?"
+		if text := strings.Join(parts, " "); text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
 		}
-		out = append(out, text)
 	}
 	return out
+}
+
+func wordText(w shell.Word) string {
+	if w.Known {
+		return w.Text
+	}
+	return "?"
 }
 
 // await shows the approval and waits for the first answer, wherever it comes
@@ -173,7 +191,9 @@ func (s *Service) show(ctx context.Context, a report.Approval) {
 	}
 	switch {
 	case errors.Is(err, ErrNoApprover):
-		answer = report.Answer{Outcome: report.DenyOnce, By: "no approver"}
+		// What wraps it says why nobody can be asked here.
+		why := strings.TrimSuffix(err.Error(), ErrNoApprover.Error())
+		answer = report.Answer{Outcome: report.DenyOnce, By: "no approver", Feedback: strings.TrimRight(why, ": ")}
 	case err != nil:
 		answer = report.Answer{Outcome: report.DenyOnce, By: "no approver", Feedback: err.Error()}
 	case answer.By == "":
@@ -302,6 +322,7 @@ func (d *dispatched) answered(ctx context.Context, a report.Approval, answer rep
 		Kind: loop.Resolved, CallID: d.call.ID, ApprovalID: a.ID, By: answer.By, Reason: answer.Feedback,
 		Verdict: loop.VerdictAllow, Arguments: answer.Arguments, Hunks: answer.Hunks,
 	}
+	step := loop.GateStep{Layer: loop.LayerApproval, Source: answer.By, Fired: true, Outcome: loop.VerdictAllow, Because: approvedBecause(a, answer)}
 	switch answer.Outcome {
 	case report.AllowSession:
 		e.Grant = a.Covers.Session
@@ -310,7 +331,9 @@ func (d *dispatched) answered(ctx context.Context, a report.Approval, answer rep
 	case report.AllowOnce:
 	default:
 		e.Verdict = loop.VerdictDeny
+		step.Outcome = loop.VerdictDeny
 	}
+	e.Steps = []loop.GateStep{step}
 	s, ok := r.tell(posted{event: e})
 	if e.Grant != "" || answer.Outcome == report.AllowAlways {
 		r.svc.settleCovered(context.WithoutCancel(ctx))
@@ -335,6 +358,31 @@ func (d *dispatched) answered(ctx context.Context, a report.Approval, answer rep
 		return false, refusal(loop.CallError, "what this call would do changed while the approval was open, so it did not run; read the file again and repeat the call")
 	}
 	return true, nil
+}
+
+// approvedBecause says what was answered, for the record.
+func approvedBecause(a report.Approval, answer report.Answer) string {
+	var text string
+	switch answer.Outcome {
+	case report.AllowOnce:
+		text = "allowed this once"
+	case report.AllowSession:
+		text = "allowed for the session: " + a.Covers.Session
+	case report.AllowAlways:
+		text = "allowed for this workspace from now on: " + a.Covers.Always
+	default:
+		text = "denied"
+	}
+	switch {
+	case len(answer.Arguments) > 0:
+		text += ", with other arguments"
+	case answer.Hunks != nil:
+		text += ", in part"
+	}
+	if answer.Feedback != "" {
+		text += ": " + answer.Feedback
+	}
+	return text
 }
 
 // fitting is the answer with its edited arguments as the tool's schema has

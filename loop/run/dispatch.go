@@ -109,6 +109,8 @@ type dispatched struct {
 	gated     <-chan struct{} // closed when all that run beside it have begun
 	leave     func()          // gives its place back
 	begun     bool
+	asked     time.Duration   // how long a person was waited for
+	steps     []loop.GateStep // what the gate said, until it is in the journal
 
 	mu      sync.Mutex // guards what the tool tells while it runs
 	edits   []loop.FileEdit
@@ -173,6 +175,13 @@ func (d *dispatched) stopped(ctx context.Context) *loop.ToolResult {
 	return refusal(loop.CallCancelled, "the run was stopped")
 }
 
+// said gives what the gate said of the call since it was last journaled.
+func (d *dispatched) said() []loop.GateStep {
+	steps := d.steps
+	d.steps = nil
+	return steps
+}
+
 // gate is the part of the gate that waits for nobody. It says whether the
 // call has begun.
 func (d *dispatched) gate(ctx context.Context) (begun bool) {
@@ -181,9 +190,15 @@ func (d *dispatched) gate(ctx context.Context) (begun bool) {
 		d.early = d.prepare(ctx)
 	}
 	if d.early != nil {
+		layer := loop.LayerBuiltin
+		if d.early.Outcome == loop.CallInvalid {
+			layer = loop.LayerSchema
+		}
+		d.steps = append(d.steps, loop.GateStep{Layer: layer, Fired: true, Outcome: loop.VerdictDeny, Because: firstLine(d.early.Text)})
 		return false
 	}
 	d.judgement = d.judge(d.run.grants())
+	d.steps = append(d.steps, d.judgement.Steps...)
 	switch d.judgement.Verdict {
 	case loop.VerdictAllow:
 		return d.begin()
@@ -289,7 +304,7 @@ func (d *dispatched) begin() bool {
 		planned = append(planned, d.record(e))
 	}
 	p := posted{
-		event:   loop.Event{Kind: loop.Begun, CallID: d.call.ID, Effect: d.plan.Effect, Title: d.plan.Title},
+		event:   loop.Event{Kind: loop.Begun, CallID: d.call.ID, Effect: d.plan.Effect, Title: d.plan.Title, Steps: d.said()},
 		planned: planned,
 	}
 	if d.plan.Effect == loop.Read {
@@ -368,7 +383,7 @@ func (d *dispatched) output(tail string) {
 
 // finish posts the result of the call, behind those of the calls before it.
 func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult) {
-	took := time.Since(d.started)
+	took := max(time.Since(d.started)-d.asked, 0)
 	d.leave() // others may run while this one waits for its turn to be shown
 	for _, turn := range []<-chan struct{}{d.gated, d.before} {
 		select {
@@ -390,7 +405,7 @@ func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult) {
 	}
 	final.Text = d.state.Clean(final.Text)
 	final.Notes = append(d.notes(), final.Notes...)
-	p := posted{event: loop.Event{Kind: loop.Finished, CallID: d.call.ID, Result: &final, DurationMs: took.Milliseconds()}}
+	p := posted{event: loop.Event{Kind: loop.Finished, CallID: d.call.ID, Result: &final, DurationMs: took.Milliseconds(), Title: d.plan.Title, Steps: d.said()}}
 	for _, e := range edits {
 		p.done = append(p.done, d.record(e))
 		p.event.Changes = append(p.event.Changes, loop.FileChange{Path: e.Path, Diff: tool.Diff(d.run.svc.shortPath(e.Path), e.Before, e.After)})
@@ -456,4 +471,10 @@ func pointers(before, after json.RawMessage) []string {
 	var out []string
 	differ("", x, y, &out)
 	return out
+}
+
+// firstLine is a text's first line, for the record.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }

@@ -105,6 +105,13 @@ func (r *activeRun) addCall(add adder, e *loop.Event, c loop.Command) {
 		}
 	}
 	add(report.ToolFinished, func(v *report.Event) {
+		if was, _ := r.state.Call(c.CallID); was.Phase != loop.CallRunning && c.Call != nil {
+			// No tool_started came before it, so it says itself what it is about.
+			v.Tool, v.Arguments, v.Title = c.Call.Tool, c.Call.Arguments, c.Call.Tool
+			if e.Title != "" && e.CallID == c.CallID {
+				v.Title = e.Title
+			}
+		}
 		v.CallID, v.Outcome, v.DurationMs = c.CallID, string(c.Result.Outcome), &took
 		v.Output, v.Truncated = &c.Result.Text, &c.Result.Truncated
 	})
