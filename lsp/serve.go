@@ -11,6 +11,7 @@ import (
 	"net"
 	"sync"
 
+	"agent-ls/loop/trust"
 	"agent-ls/lsp/internal/rpc"
 	"agent-ls/lsp/internal/server"
 )
@@ -57,10 +58,12 @@ func serve(ctx context.Context, stream io.ReadWriteCloser, deps Deps) (initializ
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
+	trusted := trust.New(deps.StateDir)
+	defer func() { err = errors.Join(err, trusted.Close()) }()
 	conn := rpc.New(stream, rpc.Options{Log: deps.Log, Token: deps.Token})
 	err = conn.Serve(ctx, server.New(conn, server.Options{
 		Version: deps.Version, UserConfig: deps.UserConfig, OrgPolicy: deps.OrgPolicy, Environ: deps.Environ,
-		Log:           deps.Log,
+		Log: deps.Log, Trust: trusted,
 		Extend:        deps.extend(),
 		ReferencePage: referencePage(deps.CacheDir, deps.Log),
 	}))

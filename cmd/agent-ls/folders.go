@@ -14,6 +14,7 @@ import (
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/run"
 	"agent-ls/loop/tool"
+	"agent-ls/loop/trust"
 )
 
 // folders are the places that a command works with: the workspace, and the
@@ -23,6 +24,7 @@ type folders struct {
 	userConfig string
 	state      string
 	cache      string
+	trust      *trust.Store // what the user trusts of workspaces, opened when it is asked
 }
 
 func (f *folders) addFlags(flags *pflag.FlagSet) {
@@ -78,6 +80,7 @@ func (f *folders) resolvePlaces() error {
 	if f.state == "" {
 		f.state = filepath.Join(xdg("XDG_STATE_HOME", home, ".local", "state"), "agent-ls")
 	}
+	f.trust = trust.New(f.state)
 	if f.cache == "" {
 		f.cache = filepath.Join(xdg("XDG_CACHE_HOME", home, ".cache"), "agent-ls")
 	}
@@ -111,6 +114,7 @@ func (f *folders) sources() manifest.Sources {
 		Root:       f.root,
 		UserConfig: f.userConfig,
 		Environ:    os.Environ(),
+		Trust:      f.trust,
 	}
 }
 

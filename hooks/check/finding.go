@@ -27,6 +27,14 @@ type Finding struct {
 	Related  []Related
 	Fixes    []Fix
 	Tags     []Tag
+	Trust    *TrustAsk // of a command that waits for a person's trust
+}
+
+// TrustAsk is what a person would trust to make a finding go away.
+type TrustAsk struct {
+	ID     string `json:"id"`     // of the entry
+	Digest string `json:"digest"` // of its content
+	Does   string `json:"does"`   // what it would run or reach, for people
 }
 
 // Related points at the other end of a finding.

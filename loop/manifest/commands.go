@@ -1,16 +1,13 @@
 package manifest
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent-ls/hooks/check"
+	"agent-ls/loop/trust"
 )
 
 // commands collects what starts a process.
@@ -27,7 +24,8 @@ func (l *loader) commands() {
 			for _, e := range n.keys {
 				if !e.value.bad {
 					d := DiagnosticsCommand{Ext: strings.TrimPrefix(e.name, "."), Command: e.value.text}
-					d.Trust = l.trust(one, "diagnostics."+e.name, e.value, e.value.span, check.Warning, d.Command)
+					d.Trust = l.trust(one, "diagnostics."+e.name, e.value.span, check.Warning,
+						trust.Item{Kind: trust.Diagnostics, Name: e.name, Entry: entryJSON(e.value), Line: d.Command})
 					l.cfg.Diagnostics = append(l.cfg.Diagnostics, d)
 					l.cfg.Origins[pathText([]string{"diagnostics", e.name})] = one.origin(e.value, e.value.text)
 				}
@@ -47,8 +45,9 @@ func (l *loader) commandHook(one *layer, n *node, index int) {
 		l.unknownEvent(one, event.text, event.span, CommandEvents, "command hooks", true)
 		return
 	}
+	id := fmt.Sprintf("%shook.%d", idPrefix(one), index)
 	out := CommandHook{
-		ID: fmt.Sprintf("%shook.%d", idPrefix(one), index), Event: event.text, Command: command.text,
+		Event: event.text, Command: command.text,
 		Declared: location(one.path, one.doc.text, n.span),
 	}
 	if m := n.get("matcher"); m != nil {
@@ -76,7 +75,8 @@ func (l *loader) commandHook(one *layer, n *node, index int) {
 	if out.Required {
 		severity = check.Error // an untrusted one that must run keeps runs from starting
 	}
-	out.Trust = l.trust(one, out.ID, n, n.span, severity, out.Command)
+	out.Trust = l.trust(one, id, n.span, severity,
+		trust.Item{Kind: trust.Hook, Name: out.Event + " " + out.Command, Entry: entryJSON(n), Line: out.Command})
 	l.cfg.Commands = append(l.cfg.Commands, out)
 }
 
@@ -104,7 +104,8 @@ func (l *loader) servers() {
 				l.out.add(one.finding(e.key, CodeWrongType, check.Error, fmt.Sprintf("mcp.%s needs either a command or a url", keyText(e.name))))
 				continue
 			}
-			s.Trust = l.trust(one, "mcp."+e.name, e.value, e.key, check.Warning, strings.Join(s.Command, " "))
+			s.Trust = l.trust(one, "mcp."+e.name, e.key, check.Warning,
+				trust.Item{Kind: trust.MCP, Name: e.name, Entry: entryJSON(e.value), Argv: s.Command, URL: s.URL})
 			all[e.name] = s
 			l.cfg.Origins[pathText([]string{"mcp", e.name})] = one.origin(e.value, e.value.plain())
 		}
@@ -127,43 +128,65 @@ func stringTable(n *node) map[string]string {
 	return out
 }
 
-// trust works out the digest of an entry that starts a process and whether
-// the user trusts it.
-func (l *loader) trust(one *layer, what string, n *node, at check.Span, severity check.Severity, command string) Trust {
+// trust works out the content of an entry that starts a process and how it
+// stands with the user.
+func (l *loader) trust(one *layer, id string, at check.Span, severity check.Severity, item trust.Item) Trust {
 	if !one.restricted() {
-		return Trust{Trusted: true}
+		return Trust{ID: id, Trusted: true, State: trust.NotNeeded}
 	}
-	t := Trust{Workspace: true, Digest: l.digest(what, n, command)}
-	t.Trusted = l.sources.Trusted != nil && l.sources.Trusted(t.Digest)
-	if !t.Trusted {
-		l.out.add(one.finding(at, CodeUntrusted, severity, fmt.Sprintf("%s waits for your trust: it would run %q", what, command)))
+	t := Trust{ID: id, Workspace: true, State: trust.Untrusted, Item: item}
+	if path := l.sources.Trust.Path(); path != "" {
+		l.watch(path)
 	}
+	digest, err := item.Digest(l.sources.Root)
+	if err == nil {
+		t.Digest = digest
+		t.State, err = l.sources.Trust.State(l.ctx, resolved(l.sources.Root), item.Kind, item.Name, digest)
+	}
+	t.Trusted = t.State.Allows()
+	does := fmt.Sprintf("run %q", item.Line)
+	switch {
+	case len(item.Argv) > 0:
+		does = fmt.Sprintf("run %q", strings.Join(item.Argv, " "))
+	case item.Line == "":
+		does = "connect to " + item.URL
+	}
+	if t.Trusted && err == nil {
+		return t
+	}
+	f := one.finding(at, CodeUntrusted, severity, fmt.Sprintf("%s waits for your trust: it would %s", id, does))
+	switch {
+	case err != nil:
+		f.Message = fmt.Sprintf("%s is not trusted: %v", id, err)
+	case t.State == trust.Changed:
+		f.Message = fmt.Sprintf("%s changed since you trusted it and waits for your trust: it would %s", id, does)
+	}
+	if err == nil {
+		f.Trust = &check.TrustAsk{ID: id, Digest: digest, Does: does}
+	}
+	l.out.add(f)
 	return t
 }
 
-var wordBreak = regexp.MustCompile(`[\s"'=;|&()<>]+`)
+// entryJSON is an entry as it is declared; plain data always encodes.
+func entryJSON(n *node) json.RawMessage {
+	text, _ := json.Marshal(n.plain())
+	return text
+}
 
-// digest covers the entry and each file of the workspace that its command names.
-func (l *loader) digest(what string, n *node, command string) string {
-	h := sha256.New()
-	entry, _ := json.Marshal([]any{what, n.plain()}) // plain data always encodes
-	h.Write(entry)
-	root := resolved(l.sources.Root)
-	for _, word := range wordBreak.Split(command, -1) {
-		if word == "" {
-			continue
-		}
-		path := word
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(root, word)
-		}
-		if path = resolved(path); path == root || !inside(root, path) {
-			continue
-		}
-		if text, err := l.sources.read(path); err == nil {
-			sum := sha256.Sum256(text)
-			fmt.Fprintf(h, "\x00%s\x00%x", word, sum)
-		}
+// Starters lists everything in the configuration that starts a process or
+// connects to one, in declared order: command hooks, diagnostics commands, MCP
+// servers.
+func (c *Config) Starters() []Trust {
+	var out []Trust
+	for _, h := range c.Commands {
+		out = append(out, h.Trust)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	for _, d := range c.Diagnostics {
+		out = append(out, d.Trust)
+	}
+	for _, s := range c.MCP {
+		out = append(out, s.Trust)
+	}
+	return out
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"agent-ls/hooks/check"
+	"agent-ls/loop/trust"
 )
 
 // Sources say where the layers come from. Load reads them afresh each time
@@ -32,8 +33,8 @@ type Sources struct {
 	Flags map[string]any
 	// Overlay gives an open document's text by absolute path.
 	Overlay func(path string) ([]byte, bool)
-	// Trusted says whether the user trusts a digest; nil = nothing is.
-	Trusted func(digest string) bool
+	// Trust is what the user trusts of workspaces; nil = nothing.
+	Trust *trust.Store
 }
 
 type layerKind uint8

@@ -10,6 +10,7 @@ import (
 
 	"agent-ls/hooks"
 	"agent-ls/hooks/check"
+	"agent-ls/loop/trust"
 )
 
 // Config is the merged configuration, read only.
@@ -248,11 +249,18 @@ type Sessions struct{ Keep time.Duration }
 // Trust says whether something that starts a process may run. What is not a
 // workspace's needs none and is trusted.
 type Trust struct {
+	// ID names the entry for people and for agent/trust: "hook.0",
+	// "diagnostics.go", "mcp.files".
+	ID        string
 	Workspace bool
-	Trusted   bool
-	// Digest is the SHA-256, in hex, of the entry and of every file of the
-	// workspace that its command names; empty for what needs no trust.
+	// Trusted is State.Allows() when the configuration was read. Whoever starts
+	// the process looks again: files of the workspace change meanwhile.
+	Trusted bool
+	State   trust.State
+	// Digest is that of Item; empty for what needs no trust, and for what
+	// cannot be known.
 	Digest string
+	Item   trust.Item // of a workspace's entry
 }
 
 // Concurrency is [concurrency].
@@ -282,7 +290,6 @@ type DiagnosticsCommand struct {
 
 // CommandHook is one [[hook]].
 type CommandHook struct {
-	ID       string
 	Event    string
 	Command  string
 	Matcher  string

@@ -15,6 +15,7 @@ import (
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/contract"
 	"agent-ls/loop/tool/toolname"
+	"agent-ls/loop/trust"
 )
 
 // workspace writes files below a folder and returns sources that read nothing
@@ -230,9 +231,20 @@ func TestEverySectionIsDecoded(t *testing.T) {
 func TestTrustCoversEntryAndNamedFiles(t *testing.T) {
 	files := "-- ws/.agent-ls/agent.toml --\n[diagnostics]\ngo = \"sh scripts/vet.sh\"\n-- ws/scripts/vet.sh --\necho ok\n"
 	s := workspace(t, files)
+	s.Trust = trust.New(t.TempDir())
+	t.Cleanup(func() { s.Trust.Close() })
 	cfg, _ := load(t, s)
-	digest := cfg.Diagnostics[0].Digest
-	s.Trusted = func(d string) bool { return d == digest }
+	d := cfg.Diagnostics[0]
+	if d.State != trust.Untrusted || d.ID != "diagnostics.go" {
+		t.Errorf("before: %+v", d.Trust)
+	}
+	root, err := filepath.EvalSymlinks(s.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Trust.Trust(t.Context(), trust.Entry{Root: root, Kind: d.Item.Kind, Name: d.Item.Name, Digest: d.Digest}); err != nil {
+		t.Fatal(err)
+	}
 	cfg, found := load(t, s)
 	if !cfg.Diagnostics[0].Trusted || len(inForce(found)) != 0 {
 		t.Errorf("trusted = %v with %v", cfg.Diagnostics[0].Trusted, found)
@@ -240,8 +252,11 @@ func TestTrustCoversEntryAndNamedFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Root, "scripts", "vet.sh"), []byte("curl evil\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if cfg, _ = load(t, s); cfg.Diagnostics[0].Trusted {
-		t.Error("a changed script is still trusted")
+	if cfg, found = load(t, s); cfg.Diagnostics[0].Trusted || cfg.Diagnostics[0].State != trust.Changed {
+		t.Errorf("a changed script is %q", cfg.Diagnostics[0].State)
+	}
+	if f := inForce(found); len(f) != 1 || f[0].Code != CodeUntrusted || !strings.Contains(f[0].Message, "changed since you trusted it") || f[0].Trust == nil {
+		t.Errorf("findings = %v", f)
 	}
 }
 

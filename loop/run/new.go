@@ -16,6 +16,7 @@ import (
 	"agent-ls/loop/report"
 	"agent-ls/loop/sandbox"
 	"agent-ls/loop/tool"
+	"agent-ls/loop/trust"
 )
 
 // pollEvery is how often a service with runs looks for what other processes
@@ -82,6 +83,9 @@ func New(o Options) *Service {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.equip = s.realGear
+	if s.opt.Trust == nil {
+		s.opt.Trust = trust.New(o.StateDir)
+	}
 	return s
 }
 
@@ -126,7 +130,7 @@ func (s *Service) Close() error {
 			return errors.New("close: calls of a run did not end in time")
 		}
 	}
-	var errs []error
+	errs := []error{s.opt.Trust.Close()}
 	for _, r := range runs {
 		errs = append(errs, s.opt.Journal.Release(context.Background(), r.session))
 	}

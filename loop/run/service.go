@@ -16,6 +16,7 @@ import (
 	"agent-ls/loop/journal"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/report"
+	"agent-ls/loop/trust"
 )
 
 // Frontend shows runs to somebody. Its methods are called from several
@@ -43,6 +44,7 @@ type Options struct {
 	OpenModel func(manifest.Model) (loop.Model, error)
 	Files     loop.Files
 	Frontend  Frontend
+	Trust     *trust.Store // nil = that of StateDir
 	Log       *slog.Logger
 }
 
@@ -93,6 +95,7 @@ var (
 	ErrUnknownID       = errors.New("no such id")
 	ErrAlreadyResolved = errors.New("already resolved")
 	ErrNoApprover      = errors.New("no approver")
+	ErrNotAsShown      = errors.New("its content is not the one that was shown")
 )
 
 // DecisionQuery selects recorded decisions.
@@ -117,6 +120,7 @@ type HookStatus struct {
 	Kind     string // "stage", "event", "command", "go"
 	Enabled  bool
 	Trust    string // "notNeeded", "trusted", "untrusted", "changed"
+	Digest   string // what agent/trust wants, of a workspace's command
 	Error    string
 	LastRun  *hooks.Decision
 	Counts   HookCounts
@@ -159,6 +163,11 @@ type API interface {
 	Hooks(context.Context) ([]HookStatus, error)
 	Explain(ctx context.Context, tool string, arguments json.RawMessage, stage string) (Explanation, error)
 	Undo(ctx context.Context, runID, callID string, dryRun bool) (Undone, error)
+	// Trust records that a person trusts an entry of the workspace that starts
+	// a process, in the content with this digest, or takes all trust in it
+	// back. ErrUnknownID: no entry is called that. ErrNotAsShown: its digest is
+	// another by now. trust.ErrSandboxed: one of the agent's own commands asks.
+	Trust(ctx context.Context, id, digest string, trusted bool) error
 	// Wait returns the run_finished event of a run that this process drives.
 	Wait(ctx context.Context, runID string) (report.Event, error)
 	// Newest is the newest run of this process, "" if there is none.

@@ -22,6 +22,7 @@ func (b *bridge) commands() map[string]server.CommandHandler {
 		"agent.undo":          b.commandUndo,
 		"agent.showDecisions": b.commandShowDecisions,
 		"agent.pending":       b.commandPending,
+		"agent.trust":         b.commandTrust,
 	}
 }
 

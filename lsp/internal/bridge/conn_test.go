@@ -91,12 +91,12 @@ func TestServerSaysWhatItServes(t *testing.T) {
 	if got.Experimental.Agent.Version != protocolVersion || !slices.Equal(got.Experimental.Agent.Methods, ServerMethods()) {
 		t.Errorf("experimental.agent = %+v", got.Experimental.Agent)
 	}
-	for _, c := range []string{"agent.cancel", "agent.pending", "agent.run", "agent.showDecisions", "agent.steer", "agent.undo"} {
+	for _, c := range []string{"agent.cancel", "agent.pending", "agent.run", "agent.showDecisions", "agent.steer", "agent.trust", "agent.undo"} {
 		if !slices.Contains(got.ExecuteCommandProvider.Commands, c) {
 			t.Errorf("%s is not among the commands %v", c, got.ExecuteCommandProvider.Commands)
 		}
 	}
-	for _, later := range []string{"agent/set", "agent/fork", "agent/replay", "agent/trust", "agent/nothing"} {
+	for _, later := range []string{"agent/set", "agent/fork", "agent/replay", "agent/nothing"} {
 		if code := lsptest.Code(d.Call(later, map[string]any{}, nil)); code != -32601 {
 			t.Errorf("%s = %d, want -32601", later, code)
 		}

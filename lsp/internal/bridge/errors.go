@@ -54,7 +54,13 @@ type SessionBusyData struct {
 // UnknownIDData is that of -32013.
 type UnknownIDData struct {
 	ID   string `json:"id"`
-	Kind string `json:"kind" enum:"run,session,approval,call,agent,model,stage,tool"`
+	Kind string `json:"kind" enum:"run,session,approval,call,agent,model,stage,tool,entry"`
+}
+
+// NotTrustedData is that of -32014.
+type NotTrustedData struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason" doc:"why it is not trusted"`
 }
 
 // RefusedData is that of -32803, the protocol's own "request failed".

@@ -26,6 +26,7 @@ type fakeAPI struct {
 	decided func(run.DecisionQuery) ([]hooks.Decision, string, error)
 	rows    []run.HookStatus
 	undo    func(runID, callID string, dry bool) (run.Undone, error)
+	trust   func(id, digest string, trusted bool) error
 	closed  bool
 	onClose func()
 }
@@ -79,6 +80,12 @@ func (a *fakeAPI) Decisions(_ context.Context, q run.DecisionQuery) ([]hooks.Dec
 	return a.decided(q)
 }
 func (a *fakeAPI) Hooks(context.Context) ([]run.HookStatus, error) { return a.rows, nil }
+func (a *fakeAPI) Trust(_ context.Context, id, digest string, trusted bool) error {
+	if a.trust == nil {
+		return run.ErrUnknownID
+	}
+	return a.trust(id, digest, trusted)
+}
 func (a *fakeAPI) Undo(_ context.Context, runID, callID string, dry bool) (run.Undone, error) {
 	if a.undo == nil {
 		return run.Undone{}, run.ErrUnknownID

@@ -33,6 +33,7 @@ type fakeHost struct {
 	encoding text.Encoding
 	folders  []server.Folder
 	config   *manifest.Config
+	reloaded []string
 
 	mu       sync.Mutex
 	changed  *sync.Cond // something arrived, or a document changed
@@ -293,6 +294,8 @@ func applied(s string, edits []check.Edit) string {
 }
 
 func (f *fakeHost) Folders() []server.Folder { return f.folders }
+func (f *fakeHost) Reload(paths ...string)   { f.reloaded = append(f.reloaded, paths...) }
+
 func (f *fakeHost) Manifest(context.Context, string) (*manifest.Config, []check.Finding) {
 	return f.config, nil
 }

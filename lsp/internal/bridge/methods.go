@@ -48,6 +48,7 @@ var methods = []method{
 	request("agent/hooks", (*bridge).hooks, HooksParams{}, HooksResult{}),
 	request("agent/explain", (*bridge).explain, ExplainParams{}, ExplainResult{}),
 	request("agent/undo", (*bridge).undoRun, UndoParams{}, UndoResult{}),
+	request("agent/trust", (*bridge).trust, TrustParams{}, OK{}),
 	{name: methodEvent, params: Event{}, fromServer: true, notification: true},
 	{name: methodHookDecision, params: Decision{}, fromServer: true, notification: true},
 	{name: methodApprove, params: Approval{}, result: ApprovalAnswer{}, fromServer: true},

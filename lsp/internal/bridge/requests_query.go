@@ -160,7 +160,7 @@ func (b *bridge) hooks(ctx context.Context, p HooksParams) (HooksResult, error) 
 	for _, h := range rows {
 		row := Hook{
 			ID: h.ID, Event: h.Event, Stage: h.Stage, Function: h.Function, Hook: b.wire.hookSource(h.Hook),
-			Declared: b.wire.location(&h.Declared), Kind: h.Kind, Enabled: h.Enabled, Trust: h.Trust,
+			Declared: b.wire.location(&h.Declared), Kind: h.Kind, Enabled: h.Enabled, Trust: h.Trust, Digest: h.Digest,
 			Error: show(h.Error), Counts: HookCounts(h.Counts),
 		}
 		if d := h.LastRun; d != nil {

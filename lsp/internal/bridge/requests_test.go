@@ -90,6 +90,7 @@ func TestErrorsOfTheirOwn(t *testing.T) {
 		"agent/cancel": `{"runId":"nope"}`,
 		"agent/undo":   `{"runId":"nope"}`,
 		"agent/resume": `{"sessionId":"nope"}`,
+		"agent/trust":  `{"id":"nope","digest":"d","trust":true}`,
 		"agent/events": `{"sessionId":"nope"}`,
 	} {
 		_, err := ask(t, x, method, params)
@@ -97,7 +98,7 @@ func TestErrorsOfTheirOwn(t *testing.T) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
-	for _, later := range []string{"agent/set", "agent/fork", "agent/compact", "agent/deleteSession", "agent/setHook", "agent/replay", "agent/trust", "agent/ask"} {
+	for _, later := range []string{"agent/set", "agent/fork", "agent/compact", "agent/deleteSession", "agent/setHook", "agent/replay", "agent/ask"} {
 		if x.Requests[later] != nil || slices.Contains(ServerMethods(), later) {
 			t.Errorf("%s is listed and does nothing", later)
 		}

@@ -197,6 +197,6 @@ var errorTable = []struct {
 	{"alreadyResolved", int(CodeAlreadyResolved), AlreadyResolvedData{}},
 	{"sessionBusy", int(CodeSessionBusy), SessionBusyData{}},
 	{"unknownId", int(CodeUnknownID), UnknownIDData{}},
-	{"notTrusted", int(CodeNotTrusted), nil},
+	{"notTrusted", int(CodeNotTrusted), NotTrustedData{}},
 	{"requestFailed", int(codeRequestFailed), RefusedData{}},
 }

@@ -245,6 +245,7 @@ type Hook struct {
 	Kind     string     `json:"kind" enum:"stage,event,command,go"`
 	Enabled  bool       `json:"enabled"`
 	Trust    string     `json:"trust" enum:"notNeeded,trusted,untrusted,changed"`
+	Digest   string     `json:"digest,omitempty" doc:"for agent/trust, of a workspace's command"`
 	Error    string     `json:"error,omitempty" doc:"why it cannot run"`
 	LastRun  *LastRun   `json:"lastRun,omitempty"`
 	Counts   HookCounts `json:"counts"`
@@ -287,6 +288,14 @@ type Step struct {
 	Fired   bool         `json:"fired"`
 	Outcome loop.Verdict `json:"outcome"`
 	Because string       `json:"because"`
+}
+
+// TrustParams are those of agent/trust.
+type TrustParams struct {
+	ID     string `json:"id" doc:"hook.0, diagnostics.go, mcp.files"`
+	Digest string `json:"digest,omitempty" doc:"of the content that the person saw; needed to trust"`
+	Trust  bool   `json:"trust" doc:"false takes all trust in the entry back"`
+	folderParam
 }
 
 // UndoParams are those of agent/undo.

@@ -147,6 +147,6 @@ func (s *Snapshot) Sources(doc *Document) manifest.Sources {
 	}
 	opts := s.session.opts
 	return manifest.Sources{
-		UserConfig: opts.UserConfig, OrgPolicy: opts.OrgPolicy, Environ: opts.Environ, Trusted: opts.Trusted, Overlay: s.overlay,
+		UserConfig: opts.UserConfig, OrgPolicy: opts.OrgPolicy, Environ: opts.Environ, Trust: opts.Trust, Overlay: s.overlay,
 	}
 }

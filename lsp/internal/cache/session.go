@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/trust"
 	"agent-ls/lsp/internal/text"
 )
 
@@ -52,8 +53,8 @@ type Options struct {
 	UserConfig, OrgPolicy string
 	Environ               []string
 	Log                   *slog.Logger
-	// Trusted says what the user trusts; nil means nothing.
-	Trusted func(digest string) bool
+	// Trust is what the user trusts of workspaces; nil means nothing.
+	Trust *trust.Store
 	// Changed is called after each change, in order, by whoever made it. It
 	// must not block and must not change the session.
 	Changed func(Change)

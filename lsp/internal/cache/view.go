@@ -72,7 +72,7 @@ func (v *View) Sources() manifest.Sources {
 	opts := v.session.opts
 	return manifest.Sources{
 		Root: v.Folder.Path, UserConfig: opts.UserConfig, OrgPolicy: opts.OrgPolicy, Environ: opts.Environ,
-		Client: v.client, Trusted: opts.Trusted, Overlay: v.overlay,
+		Client: v.client, Trust: opts.Trust, Overlay: v.overlay,
 	}
 }
 

@@ -207,6 +207,18 @@ func Fixes(snap *cache.Snapshot, doc *cache.Document, span text.Span) []Fix {
 	return out
 }
 
+// Asks are the findings that touch a span and go away when a person trusts
+// something.
+func Asks(snap *cache.Snapshot, doc *cache.Document, span text.Span) []check.Finding {
+	var out []check.Finding
+	for _, f := range snap.Findings(doc) {
+		if f.Trust != nil && f.Span.Start <= span.End && f.Span.End >= span.Start {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // FixAll gathers the preferred fixes of a document that do not overlap.
 func FixAll(snap *cache.Snapshot, doc *cache.Document) []check.Edit {
 	var out []check.Edit

@@ -48,6 +48,11 @@ func (s *Server) codeAction(ctx context.Context, raw json.RawMessage) (any, erro
 			actions = append(actions, action)
 		}
 	}
+	if s.extension.Commands[trustCommand] != nil && wanted(p.Context.Only, string(protocol.CodeActionKindQuickFix)) {
+		for _, f := range feature.Asks(snap, doc, doc.Source.RangeSpan(snap.Encoding, p.Range.text())) {
+			actions = append(actions, s.trustAction(conv, doc, f))
+		}
+	}
 	// Not offered at every place unasked: it is for those who look for it.
 	if len(p.Context.Only) > 0 && wanted(p.Context.Only, string(fixAllKind)) {
 		if edits := feature.FixAll(snap, doc); len(edits) > 0 {
@@ -57,6 +62,23 @@ func (s *Server) codeAction(ctx context.Context, raw json.RawMessage) (any, erro
 		}
 	}
 	return actions, nil
+}
+
+// trustCommand asks a person whether they trust an entry: editors can be set
+// to take quick fixes by themselves.
+const trustCommand = "agent.trust"
+
+func (s *Server) trustAction(conv *converter, doc *cache.Document, f check.Finding) *protocol.CodeAction {
+	command := protocol.Command{Title: "Trust " + visible(f.Trust.ID) + "…", Command: trustCommand}
+	for _, arg := range []string{f.Trust.ID, f.Trust.Digest, doc.URI} {
+		if raw, err := json.Marshal(arg); err == nil { // a string always encodes
+			command.Arguments = append(command.Arguments, raw)
+		}
+	}
+	return &protocol.CodeAction{
+		Title: command.Title, Kind: ptr(protocol.CodeActionKindQuickFix), Command: command,
+		Diagnostics: []protocol.Diagnostic{conv.diagnostic(doc, f)},
+	}
 }
 
 // wanted reports whether a kind, or one that it belongs to, was asked for;

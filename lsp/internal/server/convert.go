@@ -47,7 +47,8 @@ func (s *Server) showsRelated() bool {
 // fixData is what a diagnostic carries along, so that a client can offer the
 // fix without asking.
 type fixData struct {
-	Fixes []fixEdit `json:"fixes"`
+	Fixes []fixEdit       `json:"fixes,omitempty"`
+	Trust *check.TrustAsk `json:"trust,omitempty"` // what agent/trust takes
 }
 
 type fixEdit struct {
@@ -88,8 +89,8 @@ func (c *converter) diagnostic(doc *cache.Document, f check.Finding) protocol.Di
 			}
 		}
 	}
-	if len(f.Fixes) > 0 {
-		var data fixData
+	if len(f.Fixes) > 0 || f.Trust != nil {
+		data := fixData{Trust: f.Trust}
 		for _, fix := range f.Fixes {
 			data.Fixes = append(data.Fixes, fixEdit{fix.Title, c.textEdits(doc, fix.Edits), fix.Preferred})
 		}

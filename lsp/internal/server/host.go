@@ -170,6 +170,8 @@ func (h hostWorkspace) Manifest(ctx context.Context, root string) (*manifest.Con
 	return view.Config(), view.Findings()
 }
 
+func (h hostWorkspace) Reload(paths ...string) { h.s.session.ChangeFiles(paths) }
+
 func (h hostWorkspace) URI(path string) string { return h.s.session.Snapshot().URI(path) }
 
 func (h hostWorkspace) Path(uri string) string { return text.Path(uri) }

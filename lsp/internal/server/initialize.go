@@ -18,7 +18,7 @@ func (s *Server) Initialize(_ context.Context, params *protocol.InitializeParams
 	s.encoding = negotiate(params)
 	s.session = cache.NewSession(cache.Options{
 		Encoding: s.encoding, UserConfig: s.opts.UserConfig, OrgPolicy: s.opts.OrgPolicy, Environ: s.opts.Environ,
-		Log: s.log, Trusted: s.opts.Trusted, Changed: s.changed,
+		Log: s.log, Trust: s.opts.Trust, Changed: s.changed,
 	})
 	s.diagnoser = newDiagnoser(s)
 	if settings := s.initializationSettings(); len(settings) > 0 {

@@ -10,6 +10,7 @@ import (
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
 
+	"agent-ls/loop/trust"
 	"agent-ls/lsp/internal/cache"
 	"agent-ls/lsp/internal/rpc"
 	"agent-ls/lsp/internal/text"
@@ -26,8 +27,8 @@ type Options struct {
 	Log           *slog.Logger
 	// Extend makes the extension; nil means none.
 	Extend Extend
-	// Trusted says what the user trusts; nil means nothing.
-	Trusted func(digest string) bool
+	// Trust is what the user trusts of workspaces; nil means nothing.
+	Trust *trust.Store
 }
 
 // Server serves one connection. It is made by New and driven by
