@@ -41,6 +41,14 @@ func Apply(s State, e Event) (State, []Command) {
 		m.resume(e)
 	case HostFailed:
 		m.hostFailed(e)
+	case Counted:
+		m.counted(e)
+	case Spawned:
+		m.spawned(e)
+	case Spent:
+		m.spent(e)
+	case Questioned:
+		m.questioned(e)
 	}
 	m.pauseClock(e.At)
 	return m.State, m.commands

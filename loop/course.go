@@ -24,6 +24,10 @@ type CourseLimits struct {
 	Turns int           `json:"turns,omitempty"`
 	Time  time.Duration `json:"time,omitempty"` // without the time spent waiting for people
 	Cost  float64       `json:"cost,omitempty"` // USD
+	// Agents bounds the sub-agents of a run, at any depth altogether; Depth
+	// how deep they may be nested. A run that nobody spawned is at depth 0.
+	Agents int `json:"agents,omitempty"`
+	Depth  int `json:"depth,omitempty"`
 }
 
 // StageCourse is one stage.

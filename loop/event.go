@@ -25,6 +25,10 @@ const (
 	Hooked        EventKind = "hooked"        // hooks of a turn-loop event were asked: Point, States; the caller acts on what they said
 	Noted         EventKind = "noted"         // something to show that changes nothing: Note
 	HostFailed    EventKind = "host_failed"   // the driver cannot go on: Error
+	Counted       EventKind = "counted"       // a sub-agent wants one of the run's places: ID
+	Spawned       EventKind = "spawned"       // a spawn call is driven in a run of its own: CallID, Child
+	Spent         EventKind = "spent"         // what a sub-agent or a decision used altogether: ID, Usage
+	Questioned    EventKind = "questioned"    // a running call waits for a person, or no longer: CallID, ID, Waits
 	noEventOfCore EventKind = ""
 )
 
@@ -103,6 +107,10 @@ type Event struct {
 	Saw map[string]string `json:"saw,omitempty"`
 
 	Note *Note `json:"note,omitempty"` // Noted
+
+	Child *Child `json:"child,omitempty"` // Spawned
+	Usage *Usage `json:"usage,omitempty"` // Spent
+	Waits bool   `json:"waits,omitempty"` // Questioned
 }
 
 // HookedCall is a call as on_tool_call left it.

@@ -237,7 +237,7 @@ func (m *machine) resume(e Event) {
 			continue
 		}
 		if c.Effect == Read && m.Phase == Acting {
-			m.setCall(i, func(c *Call) { c.Phase = CallQueued })
+			m.setCall(i, func(c *Call) { c.Phase, c.Waits = CallQueued, false })
 			continue
 		}
 		m.closeCall(i, CallInterrupted, "the program was stopped while this ran: it may or may not have happened, look before you repeat it")

@@ -74,6 +74,11 @@ type Call struct {
 	Hunks          []int
 	Effect         Effect // CallRunning
 	Result         *ToolResult
+	// Child is the run of a spawn call, QuestionID the question of an ask_user
+	// call; Waits says that a person is waited for, by the call or its child.
+	Child      *Child
+	QuestionID string
+	Waits      bool
 }
 
 // Steer is something that the user said while the run was at work.
@@ -126,8 +131,11 @@ type State struct {
 	FollowUps []Steer
 	Grants    []string // session rules
 
-	Usage   Usage          // of the run
-	Answers map[string]int // by model, in the session
+	Usage   Usage            // of the run, sub-agents and decisions counted in
+	Spent   map[string]Usage // what each of those used, by its id
+	Family  []string         // run ids of the sub-agents at any depth
+	Spawns  int              // how many spawn calls of this run began one
+	Answers map[string]int   // by model, in the session
 	Ending  Ending
 
 	Used  time.Duration // of the run's time, up to Since
@@ -150,7 +158,7 @@ func (s *State) Current() *StageCourse { return s.Course.Stage(s.Stage) }
 
 // Waiting says that somebody is being asked.
 func (s *State) Waiting() bool {
-	return slices.ContainsFunc(s.Batch, func(c Call) bool { return c.Phase == CallWaiting })
+	return slices.ContainsFunc(s.Batch, func(c Call) bool { return c.Phase == CallWaiting || c.Phase == CallRunning && c.Waits })
 }
 
 // Remaining is the time that the run has left at that moment; ok is false when

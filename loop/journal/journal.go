@@ -100,6 +100,9 @@ func (j *Journal) open() error {
 	if err := j.migrate(ctx); err != nil {
 		return err
 	}
+	if _, err := j.conn.ExecContext(ctx, familySchema); err != nil {
+		return err
+	}
 	if j.append, err = j.conn.PrepareContext(ctx, insertStep); err != nil {
 		return err
 	}

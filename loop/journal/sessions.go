@@ -22,6 +22,9 @@ type SessionRow struct {
 	Turns     int
 	Usage     loop.Usage
 	Owner     Owner // who drives it
+	// Parent is the call that the session was made for, zero for one that a
+	// person began. Begin records it.
+	Parent Parent
 }
 
 // Owner says where a session is driven.
@@ -60,10 +63,12 @@ func (j *Journal) SessionOf(ctx context.Context, runID string) (SessionRow, erro
 	return rows[0], nil
 }
 
-// Sessions lists sessions whose title contains query, newest first, at most
+// Sessions lists sessions whose title contains query, newest first, those of
+// sub-agents left out, at most
 // limit, behind the one that cursor names ("" = from the newest).
 func (j *Journal) Sessions(ctx context.Context, limit int, cursor, query string) ([]SessionRow, error) {
 	return j.sessions(ctx, `WHERE (?1 = '' OR instr(lower(s.title), lower(?1)) > 0)
+		AND s.id NOT IN (SELECT session_id FROM children)
 		AND (?2 = '' OR (s.started_at, s.id) < (SELECT started_at, id FROM sessions WHERE id = ?2))
 		ORDER BY s.started_at DESC, s.id DESC LIMIT ?3`, query, cursor, limit)
 }

@@ -233,10 +233,12 @@ func (j *Journal) Begin(ctx context.Context, s SessionRow, runID string, pin []b
 		if _, err := tx.ExecContext(ctx, `INSERT INTO pins (digest, body) VALUES (?, ?) ON CONFLICT DO NOTHING`, digest, pin); err != nil {
 			return j.explain(err)
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO runs (id, session_id, pin) VALUES (?, ?, ?)`, runID, s.ID, digest); err != nil {
+		// A run whose process died between this and its first event is begun
+		// again under the same id.
+		if _, err := tx.ExecContext(ctx, `INSERT INTO runs (id, session_id, pin) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`, runID, s.ID, digest); err != nil {
 			return j.explain(err)
 		}
-		return nil
+		return j.addChild(ctx, tx, s, runID)
 	})
 }
 

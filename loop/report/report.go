@@ -29,6 +29,7 @@ const (
 	Retrying          EventType = "retrying"
 	Notice            EventType = "notice"
 	RunFinished       EventType = "run_finished"
+	AgentSpawned      EventType = "agent_spawned"
 	// Transient ones bear no seq and are not kept.
 	TextDelta     EventType = "text_delta"
 	ThinkingDelta EventType = "thinking_delta"
@@ -103,6 +104,9 @@ type Event struct {
 	Status     Status          `json:"status,omitempty"`     // run_finished
 	StopReason StopReason      `json:"stopReason,omitempty"` // run_finished
 	Error      string          `json:"error,omitempty"`      // run_finished
+
+	ChildRunID     string `json:"childRunId,omitempty"`     // agent_spawned; agent has its name
+	ChildSessionID string `json:"childSessionId,omitempty"` // agent_spawned
 }
 
 // Risk is what kind of harm a call could do.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"agent-ls/loop"
 	"agent-ls/loop/journal"
@@ -64,6 +65,12 @@ func (s *Service) cancelFormer(ctx context.Context, row journal.SessionRow) (boo
 		return false, err
 	}
 	return true, s.endFormer(ctx, &f)
+}
+
+// patience is how long what a run started may take to stop. A sub-agent's has
+// less than its parent's, so that it is over first.
+func (r *activeRun) patience() time.Duration {
+	return max(endWithin-time.Duration(r.state.Depth)*endWithin/8, endWithin/4)
 }
 
 func (r *activeRun) cancel(callID string) bool {

@@ -329,7 +329,7 @@ func (d *dispatched) perform(ctx context.Context) {
 	if left, counting := d.state.Remaining(r.svc.now()); counting {
 		inv.Deadline = time.Now().Add(left)
 	}
-	result := d.tool.Run(ctx, inv)
+	result := d.act(ctx, inv)
 	if ctx.Err() != nil && result.Outcome != loop.CallOK {
 		text := result.Text
 		result = *d.stopped(ctx)

@@ -23,6 +23,7 @@ type activeRun struct {
 	session string
 	pin     *pinned
 	gear    *gear
+	parent  *parentLink // nil for a run that a person began
 
 	inbox    chan posted
 	root     context.Context // ends when the process lets go of the run
@@ -30,6 +31,7 @@ type activeRun struct {
 	done     chan struct{} // closed behind run_finished, or when the process lets go
 	final    report.Event
 	finalErr error
+	spent    loop.Usage // of a sub-agent's run; read it behind done
 
 	// The loop goroutine's own:
 	state   loop.State
@@ -169,6 +171,9 @@ func (r *activeRun) finishUp() {
 	r.svc.forget(r)
 	close(r.done)
 	r.stop(errStopped)
+	if r.finalErr == nil && r.state.Spawns > 0 {
+		r.svc.endChildren(context.Background(), r.id)
+	}
 }
 
 // idle is closed when nothing that the run started is left.
@@ -230,7 +235,7 @@ func (r *activeRun) step(p posted) {
 		r.do(c)
 	}
 	if r.state.Phase == loop.Stopping && r.patient == nil {
-		r.patient = time.NewTimer(endWithin)
+		r.patient = time.NewTimer(r.patience())
 	}
 	if r.state.Active() {
 		r.watchTime()
@@ -301,7 +306,9 @@ func (r *activeRun) apply(p *posted) []loop.Command {
 	if status != r.status {
 		row.Status = status
 	}
+	waited := r.state.Active() && r.state.Waiting()
 	r.state, r.status, r.seq = next, status, row.LastSeq
+	r.tellParent(&p.event, waited)
 	r.remember(row.Decisions)
 	if p.event.Kind == loop.Resolved || p.event.Kind == loop.Started {
 		r.keepGrants()

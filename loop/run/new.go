@@ -171,7 +171,10 @@ func (s *Service) adopt(r *activeRun, first loop.Event) error {
 	if s.closed {
 		return errClosed
 	}
-	s.runs[r.id], s.sessions[r.session], s.newest = r, r, r.id
+	s.runs[r.id], s.sessions[r.session] = r, r
+	if r.parent == nil {
+		s.newest = r.id
+	}
 	s.runners.Add(1)
 	go r.drive(first)
 	if !s.polling {
@@ -186,7 +189,7 @@ func (s *Service) adopt(r *activeRun, first loop.Event) error {
 func (s *Service) forget(r *activeRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.runs[r.id] = &activeRun{svc: s, id: r.id, session: r.session, done: r.done, final: r.final, finalErr: r.finalErr, stop: r.stop}
+	s.runs[r.id] = &activeRun{svc: s, id: r.id, session: r.session, done: r.done, final: r.final, finalErr: r.finalErr, spent: r.spent, stop: r.stop}
 	if s.sessions[r.session] == r {
 		delete(s.sessions, r.session)
 	}

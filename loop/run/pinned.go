@@ -24,6 +24,7 @@ type pinned struct {
 	Config manifest.Config // its Agents are the run's only
 	Model  string
 	Mode   loop.Mode
+	Others []otherAgent `json:",omitempty"` // agents that it may spawn
 }
 
 func (p *pinned) agent() *manifest.Agent { return &p.Config.Agents[0] }
@@ -71,12 +72,14 @@ func (s *Service) load(ctx context.Context, agent, model string, mode loop.Mode)
 	if a == nil {
 		return nil, append(errorsOf(findings), unknownAgent(cfg, agent))
 	}
+	beside := others(cfg, a.Name, findings)
 	findings = cfg.Blocking(a.Name, findings)
 	if mode == "" {
 		mode = loop.ModeAsk
 	}
 	p := &pinned{Config: *cfg, Model: a.Model, Mode: mode}
 	p.Config.Agents, p.Config.Origins = []manifest.Agent{*a}, nil
+	p.Others = beside
 	if model != "" {
 		p.Model = model
 	}
@@ -215,6 +218,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 		g.add(t)
 	}
 	g.add(&nextStage{})
+	g.add(&spawnTool{agents: p.spawnable()})
 	findings = append(findings, g.unknownTools(a)...)
 	models, found := s.chain(cfg, p.Model, a.Path)
 	g.models = models
@@ -275,7 +279,7 @@ func (p *pinned) course(g *gear, instructions string) *loop.Course {
 	a, cfg := p.agent(), &p.Config
 	c := &loop.Course{
 		Agent: a.Name, Model: p.Model, Mode: p.Mode, Entry: a.Entry, Instructions: instructions,
-		Limits:     loop.CourseLimits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Cost: cfg.Limits.Cost},
+		Limits:     loop.CourseLimits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Cost: cfg.Limits.Cost, Agents: cfg.Limits.Agents, Depth: cfg.Limits.Depth},
 		MaxRetries: cfg.Behavior.MaxRetries,
 	}
 	for _, st := range a.Stages {

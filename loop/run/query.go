@@ -107,7 +107,12 @@ func (s *Service) Resolve(ctx context.Context, id string, answer report.Answer) 
 	if err := s.settle(ctx, p.Approval, answer); err != nil || driven {
 		return err
 	}
-	_, err = s.Resume(ctx, p.SessionID)
+	// A sub-agent goes on with the one that spawned it.
+	root, err := s.opt.Journal.RootOf(ctx, p.SessionID)
+	if err != nil {
+		return err
+	}
+	_, err = s.Resume(ctx, root)
 	return err
 }
 

@@ -73,6 +73,7 @@ func newRig(t testing.TB) *rig {
 			Agents:   []manifest.Agent{{Name: "coder", Model: "m", Stages: []manifest.Stage{{Name: "work", Tools: []string{"*"}, System: "Be brief."}}}},
 			Models:   map[string]manifest.Model{"m": {Name: "m", Fallback: []string{"spare"}}, "spare": {Name: "spare"}},
 			Behavior: manifest.Behavior{MaxRetries: 2, MaxConcurrentTools: 4},
+			Limits:   manifest.RunLimits{Depth: 3, Agents: 8},
 		},
 	}
 	r.open()
@@ -113,7 +114,7 @@ func (r *rig) service(j *journal.Journal, f Frontend) *Service {
 		if len(r.hooks) > 0 {
 			g.set = r.hooks
 		}
-		for _, t := range []loop.Tool{lookTool{}, &changeTool{root}, &appendTool{root}, r.slow, &nextStage{}} {
+		for _, t := range []loop.Tool{lookTool{}, &changeTool{root}, &appendTool{root}, r.slow, &nextStage{}, &spawnTool{agents: p.spawnable()}} {
 			g.add(t)
 		}
 		models, findings := s.chain(&p.Config, p.Model, "agent.toml")

@@ -14,7 +14,7 @@ func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Comma
 	var events []report.Event
 	add := func(t report.EventType, set func(*report.Event)) {
 		v := r.event(t)
-		v.At, v.Stage, v.Turn = e.At, next.Stage, next.Turn
+		v.At, v.Stage, v.Turn, v.Depth, v.ParentRunID = e.At, next.Stage, next.Turn, next.Depth, next.ParentRunID
 		v.Seq = r.seq + int64(len(events)) + 1
 		if set != nil {
 			set(&v)
@@ -37,6 +37,12 @@ func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Comma
 		}
 	case loop.Noted:
 		r.addNote(add, e.Note)
+	case loop.Spawned:
+		if c, ok := next.Call(e.CallID); ok && c.Child != nil && c.Child == e.Child {
+			add(report.AgentSpawned, func(v *report.Event) {
+				v.CallID, v.Agent, v.ChildRunID, v.ChildSessionID = c.ID, c.Child.Agent, c.Child.RunID, c.Child.SessionID
+			})
+		}
 	}
 	for _, c := range commands {
 		switch c.Kind {

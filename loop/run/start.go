@@ -197,6 +197,7 @@ func (s *Service) endFormer(ctx context.Context, f *former) error {
 	}
 	f.state, f.seq, f.usage = r.state, r.seq, r.usage
 	r.stop(errStopped)
+	s.endChildren(ctx, r.id)
 	return s.opt.Journal.Release(ctx, r.session)
 }
 
@@ -325,15 +326,23 @@ func (s *Service) Resume(ctx context.Context, sessionID string) (Resumed, error)
 		}
 		return Resumed{Reason: reason}, s.opt.Journal.Release(ctx, sessionID)
 	}
-	res, err := s.takeUp(ctx, f)
+	why, err := s.heldBy(ctx, sessionID)
+	if err == nil && why != "" {
+		return Resumed{Reason: why}, s.opt.Journal.Release(ctx, sessionID)
+	}
+	var res Resumed
+	if err == nil {
+		res, err = s.takeUp(ctx, f, nil)
+	}
 	if err != nil {
 		err = joined(err, s.opt.Journal.Release(ctx, sessionID))
 	}
 	return res, err
 }
 
-// takeUp drives a run that somebody else began.
-func (s *Service) takeUp(ctx context.Context, f former) (Resumed, error) {
+// takeUp drives a run that somebody else began; parent is the one that
+// spawned it, nil for a run that a person began.
+func (s *Service) takeUp(ctx context.Context, f former, parent *parentLink) (Resumed, error) {
 	body, err := s.opt.Journal.Pin(ctx, f.state.RunID)
 	if err != nil {
 		return Resumed{}, fmt.Errorf("read what run %s pinned: %w", f.state.RunID, err)
@@ -355,6 +364,7 @@ func (s *Service) takeUp(ctx context.Context, f former) (Resumed, error) {
 	}
 	r := newRun(s, f.state.RunID, session, pin, g)
 	r.state, r.seq, r.usage, r.status = f.state, f.seq, f.usage, f.row.Status
+	r.parent = parent
 	r.keepGrants()
 	res := Resumed{RunID: r.id, Resuming: []string{}, Done: []string{}}
 	for _, c := range f.state.Batch {
