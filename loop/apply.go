@@ -82,7 +82,7 @@ func (m *machine) start(e Event) {
 	m.State = State{
 		SessionID: e.SessionID, RunID: e.RunID, ParentRunID: e.ParentRunID, ParentCallID: e.ParentCallID,
 		Depth: e.Depth, Mark: e.Mark, Course: e.Course, Status: RunActive, Step: old.Step,
-		History: old.History, Answers: old.Answers, Grants: old.Grants,
+		History: old.History, Answers: old.Answers, Grants: old.Grants, Taint: old.Taint.With(e.Label),
 		Since: e.At,
 	}
 	m.TaskAt = m.History.Len()

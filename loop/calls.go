@@ -132,6 +132,7 @@ func (m *machine) call(e Event) {
 		if c := m.Batch[i]; c.Phase == CallWaiting {
 			m.do(Command{Kind: Withdraw, ApprovalID: c.ApprovalID, CallID: c.ID})
 		}
+		m.taint(e.Label)
 		m.setCall(i, func(c *Call) { c.Phase, c.Result = CallDone, e.Result })
 		m.tellCall(i)
 		switch {

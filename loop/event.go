@@ -102,6 +102,9 @@ type Event struct {
 	// Steps are what the layers of the gate said of the call; of Begun and
 	// Finished where no approval was opened, of Resolved how it was answered.
 	Steps []GateStep `json:"steps,omitempty"`
+	// Label is the highest label of what the call read; of Started, of what the
+	// prompt brings along or the parent run has read.
+	Label Label `json:"label,omitempty"`
 	// Saw are the digests of the files that the session now knows. The core
 	// does not look at them; a driver that resumes does.
 	Saw map[string]string `json:"saw,omitempty"`

@@ -130,6 +130,8 @@ type State struct {
 	Steers    []Steer
 	FollowUps []Steer
 	Grants    []string // session rules
+	// Taint is the highest label of what is or ever was in the conversation.
+	Taint Label
 
 	Usage   Usage            // of the run, sub-agents and decisions counted in
 	Spent   map[string]Usage // what each of those used, by its id

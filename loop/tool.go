@@ -68,6 +68,9 @@ type Invocation struct {
 	Output func(tail string)
 	// Limits of the run that still apply to this call.
 	Deadline time.Time
+	// Read is told of each file, absolute and resolved, of which the result
+	// shows content and that is not among the paths of the call's Plan.
+	Read func(path string)
 	// Changed is told of each file that the call changed, after the fact.
 	Changed func(FileEdit)
 }

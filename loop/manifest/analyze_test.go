@@ -122,7 +122,7 @@ func TestHover(t *testing.T) {
 		"[hooks.limits]\noperations = 5‸":              "a workspace only stricter",
 		"[behavior]\nwrite_existing = \"de‸ny\"":       "What write_file may do",
 		"[behavior]\nrepeat_guard = { blo‸ck = 3 }":    "refused",
-		"[taint]\nena‸bled = true":                     "Not yet in force",
+		"[taint]\nena‸bled = true":                     "held to their clearances",
 		"[[hook]]\ncomm‸and = \"x\"\nevent = \"stop\"": "sh -c",
 	} {
 		a, offset := analyzed(t, text)

@@ -6,7 +6,10 @@ package manifest
 
 import (
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"agent-ls/hooks"
 	"agent-ls/hooks/check"
@@ -166,7 +169,37 @@ type Rule struct {
 type Taint struct {
 	Enabled   bool
 	Labels    []Label
-	Clearance map[string]string
+	Clearance map[string]string // as merged, for show
+	// Bounds are the clearances by tool of the organisation, of the user and
+	// of the workspace: the lowest counts, so that none relaxes another's.
+	Bounds []map[string]string
+}
+
+// ClearanceOf is the highest level that may be in the context when a tool,
+// canonical, is called: what is said of the tool by name, else of a pattern
+// that matches it ("mcp__files__*", "*"), the lowest of those. A tool that
+// nothing is said of is cleared for everything.
+func (t Taint) ClearanceOf(tool string) string {
+	level := Levels[len(Levels)-1]
+	for _, bound := range t.Bounds {
+		if l, ok := bound[tool]; ok {
+			level = lower(level, l)
+			continue
+		}
+		for pattern, l := range bound {
+			if ok, err := doublestar.Match(pattern, tool); err == nil && ok && strings.ContainsAny(pattern, "*?[{") {
+				level = lower(level, l)
+			}
+		}
+	}
+	return level
+}
+
+func lower(a, b string) string {
+	if place(Levels, b) < place(Levels, a) {
+		return b
+	}
+	return a
 }
 
 // Label marks paths.

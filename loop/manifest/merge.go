@@ -101,6 +101,7 @@ func (l *loader) unknownTool(one *layer, name string, at check.Span, where strin
 func (l *loader) taint() {
 	t := &l.cfg.Taint
 	t.Clearance = map[string]string{}
+	bounds := map[layerKind]map[string]string{}
 	level := map[string]string{}
 	var globs []string
 	for _, one := range l.everyLayer() {
@@ -124,6 +125,7 @@ func (l *loader) taint() {
 		}
 		for _, e := range l.toolKeys(one, n.get("clearance"), "taint.clearance") {
 			tool := CanonicalTool(e.name)
+			bound(bounds, one, tool, e.value.text)
 			have, known := t.Clearance[tool]
 			if known && place(Levels, e.value.text) > place(Levels, have) && (one.restricted() || l.orgSays("clearance", tool)) {
 				l.looser(one, e.value, pathText([]string{"taint", "clearance", e.name}), have)
@@ -136,6 +138,30 @@ func (l *loader) taint() {
 	for _, g := range globs {
 		t.Labels = append(t.Labels, Label{Glob: g, Level: level[g]})
 	}
+	for _, kind := range []layerKind{orgLayer, userLayer, workspaceLayer} {
+		if b := bounds[kind]; b != nil {
+			t.Bounds = append(t.Bounds, b)
+		}
+	}
+}
+
+// bound keeps a clearance among those of the organisation, of the user or of
+// what comes with the code. The user's later word replaces an earlier one.
+func bound(bounds map[layerKind]map[string]string, one *layer, tool, level string) {
+	kind := userLayer
+	switch {
+	case one.kind == orgLayer:
+		kind = orgLayer
+	case one.restricted():
+		kind = workspaceLayer
+	}
+	if bounds[kind] == nil {
+		bounds[kind] = map[string]string{}
+	}
+	if have, known := bounds[kind][tool]; known && kind == workspaceLayer {
+		level = lower(have, level)
+	}
+	bounds[kind][tool] = level
 }
 
 func (l *loader) orgSays(table, name string) bool {

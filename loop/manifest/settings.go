@@ -248,10 +248,10 @@ var policySettings = []Setting{
 	{Path: "policy.ask", Shapes: one(Texts), Refers: ToRule, Who: AddsUp, Org: true, Doc: "Calls that a person must answer."},
 	{Path: "policy.deny", Shapes: one(Texts), Refers: ToRule, Who: AddsUp, Org: true, Doc: "Calls that never run."},
 	{Path: "taint", Shapes: one(Fixed), Who: AddsUp, Org: true, Doc: "What secrets the agent read keep it from calling."},
-	{Path: "taint.enabled", Shapes: one(Truth), Default: false, Who: Tighten, Stricter: WhenTrue, Org: true, Waits: true, gate: isTrue, Doc: "Whether labels and clearances are looked at."},
-	{Path: "taint.labels", Shapes: one(Named), Who: AddsUp, Org: true, Waits: true, Doc: "Path pattern to level: public < internal < private."},
+	{Path: "taint.enabled", Shapes: one(Truth), Default: false, Who: Tighten, Stricter: WhenTrue, Org: true, Doc: "Whether calls are held to their clearances. Labels are kept all the same."},
+	{Path: "taint.labels", Shapes: one(Named), Who: AddsUp, Org: true, Doc: "Path pattern to level: public < internal < private."},
 	{Path: "taint.labels.*", Shapes: one(Text), Values: Levels, Who: AddsUp, Org: true, Doc: "The level of what is read from such paths."},
-	{Path: "taint.clearance", Shapes: one(Named), Refers: ToTool, Who: AddsUp, Org: true, Waits: true, Doc: "Tool to the highest level that may be in the context when it is called."},
+	{Path: "taint.clearance", Shapes: one(Named), Refers: ToTool, Who: AddsUp, Org: true, Doc: "Tool, or a pattern such as `mcp__files__*` or `*`, to the highest level that may be in the context when it is called. A call above it asks. Commands see no file above the clearance of `shell`."},
 	{Path: "taint.clearance.*", Shapes: one(Text), Values: Levels, Who: AddsUp, Org: true, Doc: "The tool's clearance."},
 }
 

@@ -15,7 +15,6 @@ func (s *Setting) InForce() bool {
 	})
 }
 
-func isTrue(n *node) bool  { return n.kind == boolKind && n.truth }
 func isTable(n *node) bool { return n.kind == tableKind }
 
 // blocks says whether a tool's budget is one that refuses calls.

@@ -20,9 +20,7 @@ func TestSettingsThatAreNotInForceAreSaid(t *testing.T) {
 		text, at string // what stands at the finding's place; "" = no finding
 		blocks   bool
 	}{
-		"taint":                   {"[taint]\nenabled = true\n", "enabled", true},
-		"taint that is off":       {"[taint]\nenabled = false\n", "", false},
-		"labels":                  {"[taint.labels]\n\"a/**\" = \"private\"\n", "labels", false},
+		"taint":                   {"[taint]\nenabled = true\n[taint.labels]\n\"a/**\" = \"private\"\n[taint.clearance]\nshell = \"public\"\n", "", false},
 		"a budget that blocks":    {"[behavior]\ntool_budgets = { bash = { max = 1, on_exceed = \"block\" } }\n", "bash", true},
 		"a budget that steers":    {"[behavior.tool_budgets]\nbash = { max = 1 }\n", "bash", false},
 		"a guard of one's own":    {"[behavior]\nrepeat_guard = { block = 2 }\n", "repeat_guard", true},
@@ -70,15 +68,10 @@ func TestSettingsThatAreNotInForceAreSaid(t *testing.T) {
 	}
 }
 
-func TestAnOrganisationsTaintIsNotBelievedToHold(t *testing.T) {
-	s := workspace(t, "-- policy.toml --\n[taint]\nenabled = true\n")
-	cfg, found := load(t, s)
-	if got := cfg.Blocking("", found); len(got) != 1 || got[0].Path != s.OrgPolicy {
-		t.Errorf("Blocking = %v, want the organisation's setting", got)
-	}
-	s = workspace(t, "")
+func TestAGateInTheEnvironmentIsNotBelievedToHold(t *testing.T) {
+	s := workspace(t, "")
 	s.Environ = []string{"AGENT_LS_BEHAVIOR__REPEAT_GUARD__BLOCK=2"}
-	cfg, found = load(t, s)
+	cfg, found := load(t, s)
 	if got := cfg.Blocking("", found); len(got) != 1 || got[0].Path != EnvironmentPath {
 		t.Errorf("Blocking = %v, want the variable's", got)
 	}

@@ -16,6 +16,8 @@ type Request struct {
 	Plan      loop.Plan
 	Mode      loop.Mode
 	Grants    []Grant // of the session and of the workspace
+	// Taint is the highest label of what is in the model's context.
+	Taint loop.Label
 	// HookFailed: a pre_tool hook of this call is broken; no rule allows it.
 	HookFailed bool
 	// SandboxInForce: commands are confined. Where they are not, each asks.
@@ -71,6 +73,9 @@ func (j *judging) mustAsk(source, because string) {
 // Judge says whether a call may run. The worst of all answers counts.
 func (r *Rules) Judge(req Request) loop.Judgement {
 	j := &judging{Rules: r, req: req, tool: toolname.Canonical(req.Tool)}
+	if j.tool == "shell" {
+		j.Rules = r.ForCommands()
+	}
 	for _, g := range req.Grants {
 		one, err := parseRule(g.Rule)
 		if err != nil {
@@ -92,6 +97,7 @@ func (r *Rules) Judge(req Request) loop.Judgement {
 	default:
 		j.other()
 	}
+	j.clearance()
 	return j.conclude()
 }
 
@@ -140,11 +146,11 @@ func (j *judging) ruleAnswer(tool string, match func(rule) bool) answer {
 		case r.verdict == loop.VerdictAllow && j.only(r):
 			continue // said below, when nothing else allows
 		case r.broken:
-			take(answer{verdict: loop.VerdictAsk, must: true, because: "a rule that cannot be read could be about this call", source: r.source(), layer: loop.LayerRule})
+			take(answer{verdict: loop.VerdictAsk, must: true, because: "a rule that cannot be read could be about this call", source: r.source(), layer: r.gate()})
 		case r.verdict == loop.VerdictAsk && r.layer == "organisation":
 			take(answer{verdict: loop.VerdictAsk, must: true, because: "the organisation's rule asks", source: r.source(), layer: loop.LayerRule})
 		default:
-			take(answer{verdict: r.verdict, because: "rule " + r.source(), source: r.source(), layer: loop.LayerRule})
+			take(answer{verdict: r.verdict, because: "rule " + r.source(), source: r.source(), layer: r.gate()})
 		}
 	}
 	if best.rank() >= 3 || best.verdict == loop.VerdictAllow {

@@ -70,7 +70,7 @@ func (j *judging) denied(tool, path, rel string, inside, write bool) answer {
 	}
 	for _, r := range j.rules {
 		if r.verdict == loop.VerdictDeny && r.tool != tool && slices.Contains(sisters, r.tool) && !r.bare && j.globMatch(r, path, rel, inside) {
-			return answer{verdict: loop.VerdictDeny, because: "rule " + r.source(), source: r.source(), layer: loop.LayerRule}
+			return answer{verdict: loop.VerdictDeny, because: "rule " + r.source(), source: r.source(), layer: r.gate()}
 		}
 	}
 	return answer{}

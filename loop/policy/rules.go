@@ -24,6 +24,7 @@ type Options struct {
 	Home     string // the user's, for ~ in rules
 	StateDir string // our own state: never read or written by a tool
 	Path     string // PATH, "" = the process's own
+	Taint    manifest.Taint
 }
 
 // Rules are the rules of one run. They never change once made.
@@ -34,6 +35,7 @@ type Rules struct {
 	search   []string
 	fallback string // what the default is: "ask", "allow", "deny"
 	rules    []rule
+	taint    taint
 }
 
 // rule is one rule, read.
@@ -53,8 +55,11 @@ type rule struct {
 
 // source names a rule for people.
 func (r rule) source() string {
-	if r.granted {
+	switch {
+	case r.granted:
 		return "granted: " + r.text
+	case r.layer == layerTaint:
+		return r.text
 	}
 	s := string(r.verdict) + " " + r.text
 	if r.where != "" {
@@ -112,7 +117,7 @@ func New(root string, p manifest.Policy, o Options) (*Rules, []check.Finding) {
 			r.rules = append(r.rules, rule{verdict: loop.VerdictAsk, text: m.Text + " (broken)", layer: m.Origin.Layer, where: one.where, tool: "*", bare: true, broken: true})
 		}
 	}
-	return r, findings
+	return r, append(findings, r.takeTaint(o.Taint)...)
 }
 
 func finding(m manifest.Rule, code check.Code, severity check.Severity, message string) check.Finding {

@@ -114,6 +114,7 @@ type dispatched struct {
 
 	mu      sync.Mutex // guards what the tool tells while it runs
 	edits   []loop.FileEdit
+	label   loop.Label // of what it read so far
 	over    bool
 	shownAt time.Time
 }
@@ -240,7 +241,7 @@ func (d *dispatched) judge(grants []policy.Grant) loop.Judgement {
 	}
 	return d.run.gear.judge(policy.Request{
 		Tool: d.tool.Spec().Name, Arguments: d.args, Plan: d.plan, Mode: d.state.Course.Mode,
-		Grants: grants, SandboxInForce: d.run.gear.inForce, Unwatched: unwatched,
+		Grants: grants, Taint: d.state.Taint, SandboxInForce: d.run.gear.inForce, Unwatched: unwatched,
 	})
 }
 
@@ -324,8 +325,9 @@ func (d *dispatched) perform(ctx context.Context) {
 	}
 	inv := loop.Invocation{
 		CallID: d.call.ID, Arguments: d.args, Hunks: d.call.Hunks,
-		Output: d.output, Changed: d.changed,
+		Output: d.output, Changed: d.changed, Read: d.read,
 	}
+	d.reads()
 	if left, counting := d.state.Remaining(r.svc.now()); counting {
 		inv.Deadline = time.Now().Add(left)
 	}
@@ -393,7 +395,7 @@ func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult) {
 	}
 	d.mu.Lock()
 	d.over = true
-	edits := d.edits
+	edits, label := d.edits, d.label
 	d.mu.Unlock()
 	final := *result
 	final.CallID = d.call.ID
@@ -405,7 +407,7 @@ func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult) {
 	}
 	final.Text = d.state.Clean(final.Text)
 	final.Notes = append(d.notes(), final.Notes...)
-	p := posted{event: loop.Event{Kind: loop.Finished, CallID: d.call.ID, Result: &final, DurationMs: took.Milliseconds(), Title: d.plan.Title, Steps: d.said()}}
+	p := posted{event: loop.Event{Kind: loop.Finished, CallID: d.call.ID, Result: &final, DurationMs: took.Milliseconds(), Title: d.plan.Title, Steps: d.said(), Label: label}}
 	for _, e := range edits {
 		p.done = append(p.done, d.record(e))
 		p.event.Changes = append(p.event.Changes, loop.FileChange{Path: e.Path, Diff: tool.Diff(d.run.svc.shortPath(e.Path), e.Before, e.After)})

@@ -54,6 +54,7 @@ type gear struct {
 	tools   map[string]loop.Tool
 	names   []string // of the tools, in the order in which models see them
 	judge   func(policy.Request) loop.Judgement
+	rules   *policy.Rules // nil: nothing has a label
 	models  *modelChain
 	sandbox string
 	inForce bool
@@ -211,7 +212,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 	rules, found := s.rules(cfg)
 	findings = append(findings, errorsOf(found)...)
 	if rules != nil {
-		g.judge = rules.Judge
+		g.judge, g.rules = rules.Judge, rules
 		findings = append(findings, hiddenSeeds(a, rules)...)
 	}
 	for _, t := range tool.Builtin(s.toolOptions(cfg, floor, tracker, rules)) {

@@ -107,7 +107,7 @@ func (s *Service) launch(ctx context.Context, session string, p StartParams, pro
 	for i, c := range p.Context {
 		pointedAt[i] = c.Path
 	}
-	instructions, _ := tool.Instructions(s.opt.Root, pointedAt...)
+	instructions, from := tool.Instructions(s.opt.Root, pointedAt...)
 	mark := before.state.Mark
 	if mark == "" {
 		mark = newMark()
@@ -116,7 +116,7 @@ func (s *Service) launch(ctx context.Context, session string, p StartParams, pro
 		prompt[i].Text = strings.ReplaceAll(prompt[i].Text, mark, "…")
 	}
 	first := loop.Event{
-		Kind: loop.Started, RunID: r.id, SessionID: session, Mark: mark,
+		Kind: loop.Started, RunID: r.id, SessionID: session, Mark: mark, Label: g.labelOf(pin, append(pointedAt, from...)...),
 		Prompt: prompt, Course: pin.course(g, instructions),
 	}
 	if err := s.adopt(r, first); err != nil {

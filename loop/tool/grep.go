@@ -113,6 +113,9 @@ func (t *grepFiles) Run(ctx context.Context, call loop.Invocation) loop.ToolResu
 	var out strings.Builder
 	for i, m := range matches {
 		if i == 0 || matches[i-1].path != m.path {
+			if call.Read != nil {
+				call.Read(m.path)
+			}
 			if i > 0 {
 				out.WriteByte('\n')
 			}
