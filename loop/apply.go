@@ -29,6 +29,14 @@ func Apply(s State, e Event) (State, []Command) {
 		m.steered(e)
 	case Asked, Resolved, Begun, Finished:
 		m.call(e)
+	case Gated:
+		m.gated(e)
+	case CallsChecked:
+		m.checked(e)
+	case Nudge:
+		m.nudged(e)
+	case Ended:
+		m.ended(e)
 	case CancelWanted:
 		m.cancel()
 	case TimeExpired:
@@ -111,6 +119,9 @@ func (m *machine) steered(e Event) {
 		m.FollowUps = append(m.FollowUps[:len(m.FollowUps):len(m.FollowUps)], said)
 	} else {
 		m.Steers = append(m.Steers[:len(m.Steers):len(m.Steers)], said)
+		if m.Phase == Acting {
+			m.skipRest()
+		}
 	}
 }
 
@@ -118,6 +129,7 @@ func (m *machine) steered(e Event) {
 func (m *machine) say(said []Steer) {
 	for _, s := range said {
 		m.addUser(Block{Kind: TextBlock, Text: s.Text})
+		m.do(Command{Kind: Injected, ID: s.ID, Text: s.Text})
 	}
 }
 

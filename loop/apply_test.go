@@ -39,9 +39,11 @@ func (p *played) apply(e Event) {
 	var commands []Command
 	p.state, commands = Apply(p.state, e)
 	for _, c := range commands {
-		p.log = append(p.log, word(c))
+		if c.Kind != BatchEnded { // it comes with the results that it is about
+			p.log = append(p.log, word(c))
+		}
 		switch c.Kind {
-		case FireHook, CallModel, Dispatch:
+		case FireHook, CallModel, Dispatch, CheckCalls:
 			p.todo = append(p.todo, c)
 		}
 	}
@@ -59,6 +61,12 @@ func word(c Command) string {
 		return "withdraw " + c.ApprovalID
 	case StopWork:
 		return "stop"
+	case CheckCalls:
+		return "check " + strings.Join(c.Calls, ",")
+	case DropCalls:
+		return "drop " + strings.Join(c.Calls, ",")
+	case Injected:
+		return "said " + c.ID
 	}
 	switch c.What {
 	case TellRunStarted:
@@ -487,11 +495,15 @@ func TestLimits(t *testing.T) {
 func TestSteering(t *testing.T) {
 	text := func(s string) *string { return &s }
 	p := play(t, course())
-	p.answer("", "c1")
+	p.answer("", "c1", "c2")
+	p.begin("c1", Execute)
 	p.apply(Event{Kind: Steered, ID: "s1", Text: text("look at b.go")})
 	p.apply(Event{Kind: Steered, ID: "s2", Text: text("then stop"), FollowUp: true})
 	p.finish("c1")
 	messages := p.state.History.Messages()
+	if r := messages[len(messages)-2].Blocks[1].Result; r.Outcome != CallCancelled || !strings.Contains(r.Text, "skipped") {
+		t.Errorf("the call that had not begun: %+v", r)
+	}
 	if got := messages[len(messages)-1].Blocks[0].Text; got != "look at b.go" {
 		t.Errorf("the last message is %q", got)
 	}
@@ -503,6 +515,8 @@ func TestSteering(t *testing.T) {
 	}
 	p.answer("stopped")
 	p.ended(RunDone, StopEnd, "")
+	p.wants(`started · enter one 0 · model · usage · dispatch c1,c2 · result c2 cancelled · drop c2 · result c1 ok · said s1 · model
+		usage · message done? · said s2 · model · usage · message stopped · leave one finished · end stopped`)
 }
 
 func TestRegions(t *testing.T) {

@@ -42,17 +42,12 @@ func (m *machine) applyAnswer() {
 		m.finishStage()
 		return
 	}
-	for i, c := range m.Batch {
-		if c.Result != nil {
-			m.tellCall(i)
-		}
-	}
-	if m.Current().Has(OnToolCall) && m.open() {
-		m.fire(OnToolCall, Vetting)
+	if m.checks() {
+		m.check()
 		return
 	}
-	m.Phase = Acting
-	m.redispatch()
+	m.tellAnswered()
+	m.vetBatch()
 }
 
 func newCall(wanted ToolCall, checked []CheckedCall) Call {
@@ -64,6 +59,7 @@ func newCall(wanted ToolCall, checked []CheckedCall) Call {
 		return c
 	}
 	k := checked[i]
+	c.Unknown, c.Faults, c.Coerced = k.Unknown, k.Faults, k.Coerced
 	if k.Tool != "" {
 		c.Tool = k.Tool
 	}
@@ -123,7 +119,10 @@ func (m *machine) call(e Event) {
 		}
 	case Begun:
 		if m.Phase == Acting && m.Batch[i].Phase == CallQueued {
-			m.setCall(i, func(c *Call) { c.Phase, c.Effect = CallRunning, e.Effect })
+			if c := m.Batch[i]; !c.Counted {
+				m.countCall(c.Tool)
+			}
+			m.setCall(i, func(c *Call) { c.Phase, c.Effect, c.Counted = CallRunning, e.Effect, true })
 		}
 	case Finished:
 		if e.Result == nil {
@@ -134,6 +133,7 @@ func (m *machine) call(e Event) {
 		}
 		m.taint(e.Label)
 		m.setCall(i, func(c *Call) { c.Phase, c.Result = CallDone, e.Result })
+		m.keepReplay(e.Key, e.Result)
 		m.tellCall(i)
 		switch {
 		case m.Phase == Stopping && !m.running():
@@ -195,17 +195,24 @@ func (m *machine) endBatch() {
 	if len(m.Batch) == 0 {
 		return
 	}
-	blocks := make([]Block, len(m.Batch))
+	blocks, size := make([]Block, len(m.Batch)), 0
 	for i, c := range m.Batch {
 		blocks[i] = Block{Kind: ResultBlock, Result: c.Result}
+		size += len(c.Result.Text)
 	}
 	m.History = m.History.with(Message{Role: User, Blocks: blocks})
+	m.do(Command{Kind: BatchEnded, Batch: m.Batch})
 	m.Batch = nil
+	m.nudge(size)
 }
 
 // closeBatch gives a result to every call that has not begun.
 func (m *machine) closeBatch(why string) {
 	for i, c := range m.Batch {
+		if c.Untold {
+			m.setCall(i, func(c *Call) { c.Untold = false })
+			m.tellCall(i)
+		}
 		if c.Phase == CallDone || c.Phase == CallRunning {
 			continue
 		}

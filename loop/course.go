@@ -17,6 +17,9 @@ type Course struct {
 	Instructions string        `json:"instructions,omitempty"` // AGENTS.md and the like
 	Limits       CourseLimits  `json:"limits"`
 	MaxRetries   int           `json:"maxRetries"` // after_inference, per turn
+	// OutputBudget is how many bytes of tool output a turn may have before the
+	// model is told to sum up; 0 is off.
+	OutputBudget int `json:"outputBudget,omitempty"`
 }
 
 // CourseLimits end a run that goes on for too long. Zero is no limit.

@@ -23,6 +23,10 @@ const (
 	StopWaiting   EventKind = "stop_waiting"  // what still runs does not end by itself
 	RunResumed    EventKind = "run_resumed"   // the process that drove the run is gone, another one goes on
 	Hooked        EventKind = "hooked"        // hooks of a turn-loop event were asked: Point, States; the caller acts on what they said
+	Gated         EventKind = "gated"         // the hooks before a call were asked: CallID, Digest, Arguments, Result, Kept
+	CallsChecked  EventKind = "calls_checked" // answers CheckCalls: Results
+	Nudge         EventKind = "nudge"         // something to say to the model behind the batch: ID, Text
+	Ended         EventKind = "ended"         // a hook of the turn loop or a guard ends the run: Stop, Error
 	Noted         EventKind = "noted"         // something to show that changes nothing: Note
 	HostFailed    EventKind = "host_failed"   // the driver cannot go on: Error
 	Counted       EventKind = "counted"       // a sub-agent wants one of the run's places: ID
@@ -98,6 +102,8 @@ type Event struct {
 	Title      string          `json:"title,omitempty"`
 	Result     *ToolResult     `json:"result,omitempty"`
 	DurationMs int64           `json:"durationMs,omitempty"`
+	Key        string          `json:"key,omitempty"`  // Finished: equal calls replay the result
+	Kept       HookState       `json:"kept,omitempty"` // Gated: what hooks keep with the call
 	Changes    []FileChange    `json:"changes,omitempty"`
 	// Steps are what the layers of the gate said of the call; of Begun and
 	// Finished where no approval was opened, of Resolved how it was answered.
@@ -108,6 +114,9 @@ type Event struct {
 	// Saw are the digests of the files that the session now knows. The core
 	// does not look at them; a driver that resumes does.
 	Saw map[string]string `json:"saw,omitempty"`
+
+	Results []ToolResult `json:"results,omitempty"` // CallsChecked
+	Stop    Stop         `json:"stop,omitempty"`    // Ended
 
 	Note *Note `json:"note,omitempty"` // Noted
 
@@ -129,6 +138,24 @@ type CheckedCall struct {
 	Tool      string          `json:"tool"` // the tool's own name, for an alias too
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Invalid   string          `json:"invalid,omitempty"` // why it cannot run at all
+	Unknown   bool            `json:"unknown,omitempty"` // since there is no such tool
+	Faults    []Fault         `json:"faults,omitempty"`  // of the arguments of an invalid one
+	Coerced   []Coercion      `json:"coerced,omitempty"` // what was read as another type
+}
+
+// Coercion is an argument that was read as another type than it was written
+// in. Before and After are plain JSON values; both are nil for a null that was
+// left out.
+type Coercion struct {
+	Path   string `json:"path"` // JSON Pointer
+	Before any    `json:"before"`
+	After  any    `json:"after"`
+}
+
+// Fault is one thing that is wrong with the arguments of a call.
+type Fault struct {
+	Path    string `json:"path"` // JSON Pointer
+	Message string `json:"message"`
 }
 
 // FileChange is one file that a call changed, for show.
@@ -150,13 +177,17 @@ type Note struct {
 type CommandKind uint8
 
 const (
-	NoCommand CommandKind = iota
-	FireHook              // Point, CallID when it is for one call only; answered by HookDecided
-	CallModel             // answered by Answered or ModelFailed
-	Dispatch              // Calls, in this order; each answered by Finished
-	Withdraw              // the approval with ApprovalID is no longer wanted
-	StopWork              // end requests, calls and hooks that still run
-	Tell                  // show What to whoever watches
+	NoCommand  CommandKind = iota
+	FireHook               // Point, CallID when it is for one call only; answered by HookDecided
+	CallModel              // answered by Answered or ModelFailed
+	Dispatch               // Calls, in this order; each answered by Finished
+	Withdraw               // the approval with ApprovalID is no longer wanted
+	StopWork               // end requests, calls and hooks that still run
+	CheckCalls             // Calls: show what validation made of them; answered by CallsChecked
+	DropCalls              // Calls that have not begun were answered: let go of them
+	BatchEnded             // the results of Batch went into the conversation
+	Injected               // what the user said (ID, Text) went into the conversation
+	Tell                   // show What to whoever watches
 )
 
 // Telling is what a Tell shows.
@@ -190,5 +221,7 @@ type Command struct {
 	Text    string
 	Usage   Usage
 	Result  *ToolResult
-	Call    *Call // TellCall: the call that ended
+	Call    *Call  // TellCall: the call that ended
+	Batch   []Call // BatchEnded: the calls with their results
+	ID      string // Injected
 }

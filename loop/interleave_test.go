@@ -77,7 +77,7 @@ func (f *interleaving) run() {
 }
 
 func (f *interleaving) start() {
-	every := []string{OnStageEnter, BeforeInference, AfterInference, OnToolCall, OnStageExit, OnCompletion, OnFailure}
+	every := []string{OnStageEnter, BeforeInference, AfterInference, OnToolCall, OnStageExit, OnCompletion, OnFailure, OnReject}
 	var points []string
 	for _, p := range every {
 		if f.pick(2) == 0 {
@@ -136,7 +136,7 @@ func (f *interleaving) check(e Event, c Command) {
 			f.t.Fatalf("a request after %s: %v", e.Kind, err)
 		}
 		f.pending = append(f.pending, c)
-	case FireHook, Dispatch:
+	case FireHook, Dispatch, CheckCalls:
 		if !f.state.Current().Has(c.Point) && c.Kind == FireHook {
 			f.t.Fatalf("%s is fired, nothing is declared for it", c.Point)
 		}
@@ -176,6 +176,8 @@ func (f *interleaving) event() Event {
 			return f.decision(c)
 		case CallModel:
 			return f.modelAnswer(c)
+		case CheckCalls:
+			return Event{Kind: CallsChecked, Step: c.Step, Results: []ToolResult{{CallID: c.Calls[0], Outcome: CallInvalid}}}
 		case Dispatch:
 			return f.callEvent(c.Calls[f.pick(len(c.Calls))])
 		}
@@ -186,6 +188,7 @@ func (f *interleaving) event() Event {
 		{Kind: Steered, ID: "s", Text: &text, FollowUp: f.pick(2) == 0}, {Kind: Noted}, {Kind: "unheard of"}, {Kind: Started},
 		{Kind: Answered, Step: int64(f.pick(30)), Answer: &ModelAnswer{}}, {Kind: Finished, CallID: "c1", Result: &ToolResult{CallID: "c1"}},
 		{Kind: HookDecided, Point: OnToolCall, Action: HookAllow, Step: int64(f.pick(30))},
+		{Kind: CallsChecked, Step: int64(f.pick(30))}, {Kind: Nudge, ID: "n", Text: &text}, {Kind: Ended, Stop: StopPolicy, Error: "enough"},
 	}
 	if len(f.state.Batch) > 0 && f.pick(3) > 0 {
 		return f.callEvent(f.state.Batch[f.pick(len(f.state.Batch))].ID)
@@ -238,7 +241,9 @@ func (f *interleaving) modelAnswer(c Command) Event {
 
 func (f *interleaving) callEvent(id string) Event {
 	c, _ := f.state.Call(id)
-	switch f.pick(6) {
+	switch f.pick(7) {
+	case 3:
+		return Event{Kind: Gated, CallID: id, Digest: "d", Arguments: json.RawMessage(`{"g":1}`)}
 	case 0:
 		return Event{Kind: Asked, CallID: id, ApprovalID: "a" + id, Digest: "d"}
 	case 1:

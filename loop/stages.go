@@ -222,7 +222,7 @@ func (m *machine) finish(how Ending) {
 		m.closeStage(outcome)
 	}
 	m.Ending, m.Status, m.Phase = how, how.Status, Idle
-	m.Steers, m.FollowUps, m.Pending, m.Checked, m.Batch = nil, nil, nil, nil, nil
+	m.Steers, m.FollowUps, m.Pending, m.Checked, m.Batch, m.Nudges = nil, nil, nil, nil, nil, nil
 	m.tell(TellRunFinished, Command{Text: m.Output})
 }
 
@@ -233,6 +233,9 @@ func (m *machine) resume(e Event) {
 	}
 	m.Since = e.At
 	for i, c := range m.Batch {
+		if c.Gate != nil && c.Phase != CallDone {
+			m.setCall(i, func(c *Call) { c.Resumed = true })
+		}
 		if c.Phase != CallRunning {
 			continue
 		}
@@ -249,6 +252,8 @@ func (m *machine) resume(e Event) {
 		m.infer()
 	case Acting:
 		m.redispatch()
+	case Checking:
+		m.check()
 	case Stopping:
 		m.stopped()
 	}

@@ -22,6 +22,7 @@ const (
 	Completed              // on_completion
 	Failing                // on_error
 	Stopping               // calls that still run, before the end
+	Checking               // the hooks of validation, for a batch
 )
 
 // RunStatus is how the newest run of a session stands.
@@ -44,6 +45,7 @@ const (
 	StopLimit    Stop = "limit"
 	StopModel    Stop = "model"
 	StopUser     Stop = "user"
+	StopPolicy   Stop = "policy"
 	StopInternal Stop = "internal"
 )
 
@@ -79,6 +81,13 @@ type Call struct {
 	Child      *Child
 	QuestionID string
 	Waits      bool
+	Unknown    bool        // there is no such tool
+	Faults     []Fault     // of the arguments, where they do not fit
+	Coerced    []Coercion  // what validation read as another type
+	Counted    bool        // in ToolCounts
+	Gate       *GateRecord // nil: its hooks were not asked yet
+	Resumed    bool        // it had passed the gate in a process that died
+	Untold     bool        // CallDone: nobody was told of it yet
 }
 
 // Steer is something that the user said while the run was at work.
@@ -132,6 +141,11 @@ type State struct {
 	Grants    []string // session rules
 	// Taint is the highest label of what is or ever was in the conversation.
 	Taint Label
+
+	ToolCounts map[string]int         // calls that began in this run, by tool
+	Replays    map[string]*ToolResult // of this run, by key
+	Nudges     []string               // what the host says behind the batch
+	Nudged     map[string]bool        // what it said in this run, by id
 
 	Usage   Usage            // of the run, sub-agents and decisions counted in
 	Spent   map[string]Usage // what each of those used, by its id

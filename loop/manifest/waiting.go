@@ -15,14 +15,6 @@ func (s *Setting) InForce() bool {
 	})
 }
 
-func isTable(n *node) bool { return n.kind == tableKind }
-
-// blocks says whether a tool's budget is one that refuses calls.
-func blocks(n *node) bool {
-	on := n.get("on_exceed")
-	return on != nil && on.text == "block"
-}
-
 // waits says of a setting that somebody made and nothing acts on that this is
 // so. Settings that switch something off are as they say.
 func (v *validator) waits(n *node, s *Setting, path []string, e *entry) {

@@ -48,14 +48,9 @@ func differ(at string, x, y any, out *[]string) {
 
 // didYouMean is the end of a sentence about a name that is not known.
 func didYouMean(name string, known []string) string {
-	best, least := "", 3
-	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least || d == least && best == "" {
-			best, least = k, d
-		}
-	}
+	best := nearest(name, known)
 	switch {
-	case best != "" && least < 3 && least < len(name):
+	case best != "":
 		return fmt.Sprintf(", did you mean %q?", best)
 	case len(known) == 0:
 		return ""
@@ -83,4 +78,18 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// nearest is the name that is spelt most like another, "" when none is close.
+func nearest(name string, known []string) string {
+	best, least := "", 3
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least || d == least && best == "" {
+			best, least = k, d
+		}
+	}
+	if least < 3 && least < len(name) {
+		return best
+	}
+	return ""
 }

@@ -24,32 +24,33 @@ import (
 // their order and then end in their order, so that the same answers give the
 // same events.
 func (r *activeRun) dispatch(ctx context.Context, ids []string, s loop.State) {
-	var together sync.WaitGroup
-	defer together.Wait()
-	before := closedChannel      // closed when the call before has its result
-	gated := make(chan struct{}) // closed when those that run together all began
-	closeGate := sync.OnceFunc(func() { close(gated) })
-	defer func() { closeGate() }()
+	w := &wave{}
+	w.open()
+	defer w.together.Wait()
+	defer func() { w.close() }()
+	before := closedChannel // closed when the call before has its result
 	for i, id := range ids {
 		c, ok := s.Call(id)
-		if !ok {
+		callCtx, cancel := context.WithCancelCause(ctx)
+		if !ok || !r.register(id, cancel) {
+			cancel(nil)
 			continue
 		}
-		callCtx, cancel := context.WithCancelCause(ctx)
-		r.callsMu.Lock()
-		r.calls[id] = cancel
-		r.callsMu.Unlock()
-		d := &dispatched{run: r, call: c, state: s, started: time.Now(), before: before, after: make(chan struct{})}
+		d := &dispatched{run: r, call: c, state: s, work: ctx, started: time.Now(), before: before, after: make(chan struct{})}
 		before = d.after
 		alone := !d.safe(callCtx)
 		if alone {
-			closeGate()
-			together.Wait()
-			gated = make(chan struct{})
-			closeGate = sync.OnceFunc(func() { close(gated) })
+			w.barrier()
 		}
-		d.gated = gated
-		d.admitted(callCtx, alone)
+		d.gated = w.gated
+		if d.admitted(callCtx, alone); d.unsafe {
+			// What its hooks made of it cannot run beside others, or an equal call is
+			// at work: it goes on when those before it are through.
+			d.leave()
+			w.barrier()
+			d.gated, alone = w.gated, true
+			d.admitted(callCtx, true)
+		}
 		work := func() {
 			defer r.letGo(id, cancel)
 			defer d.leave()
@@ -57,27 +58,45 @@ func (r *activeRun) dispatch(ctx context.Context, ids []string, s loop.State) {
 			d.through(callCtx)
 		}
 		if alone || i == len(ids)-1 {
-			closeGate()
+			w.close()
 			work()
-			gated = make(chan struct{})
-			closeGate = sync.OnceFunc(func() { close(gated) })
+			w.open()
 			continue
 		}
-		together.Go(work)
+		w.together.Go(work)
 	}
+}
+
+// wave is a number of calls that run together.
+type wave struct {
+	together sync.WaitGroup
+	gated    chan struct{} // closed when all of them have begun
+	close    func()
+}
+
+func (w *wave) open() {
+	gated := make(chan struct{})
+	w.gated, w.close = gated, sync.OnceFunc(func() { close(gated) })
+}
+
+// barrier waits until every call of the wave is through, and opens the next.
+func (w *wave) barrier() {
+	w.close()
+	w.together.Wait()
+	w.open()
 }
 
 // admitted waits for a place and goes through the part of the gate that waits
 // for nobody.
 func (d *dispatched) admitted(ctx context.Context, alone bool) {
-	d.leave = func() {}
+	d.leave, d.unsafe = func() {}, false
 	leave, err := d.run.turnstile.enter(ctx, alone)
 	if err != nil {
 		d.early = d.stopped(ctx)
 		return
 	}
 	d.leave = sync.OnceFunc(leave)
-	d.begun = d.gate(ctx)
+	d.begun = d.gate(ctx, alone)
 }
 
 var closedChannel = func() chan struct{} {
@@ -85,6 +104,33 @@ var closedChannel = func() chan struct{} {
 	close(c)
 	return c
 }()
+
+// register makes a call one that can be cancelled. False means that the core
+// has answered it already.
+func (r *activeRun) register(id string, cancel context.CancelCauseFunc) bool {
+	r.callsMu.Lock()
+	defer r.callsMu.Unlock()
+	if r.dropped[id] {
+		return false
+	}
+	r.calls[id] = cancel
+	return true
+}
+
+// drop lets go of calls that the core answered before they began.
+func (r *activeRun) drop(ids []string) {
+	r.callsMu.Lock()
+	defer r.callsMu.Unlock()
+	if r.dropped == nil {
+		r.dropped = map[string]bool{}
+	}
+	for _, id := range ids {
+		r.dropped[id] = true
+		if stop := r.calls[id]; stop != nil {
+			stop(errCallDropped)
+		}
+	}
+}
 
 func (r *activeRun) letGo(id string, cancel context.CancelCauseFunc) {
 	cancel(nil)
@@ -97,12 +143,15 @@ func (r *activeRun) letGo(id string, cancel context.CancelCauseFunc) {
 type dispatched struct {
 	run       *activeRun
 	call      loop.Call
-	state     loop.State // when it was dispatched
+	state     loop.State      // when it was dispatched
+	work      context.Context // of the batch; the call's own ends when it is cancelled
 	tool      loop.Tool
 	args      json.RawMessage
 	plan      loop.Plan
 	judgement loop.Judgement
 	early     *loop.ToolResult
+	layer     loop.Layer // that came to early
+	key       string     // equal calls replay each other's results; "" when they do not
 	started   time.Time
 	before    <-chan struct{} // closed when the call before this one is over
 	after     chan struct{}   // closed when this one is
@@ -111,6 +160,9 @@ type dispatched struct {
 	begun     bool
 	asked     time.Duration   // how long a person was waited for
 	steps     []loop.GateStep // what the gate said, until it is in the journal
+	unsafe    bool            // it has to be admitted again, alone
+	vetted    bool            // the hooks of its gate were asked, in this process
+	shown     bool            // tool:dispatched was raised
 
 	mu      sync.Mutex // guards what the tool tells while it runs
 	edits   []loop.FileEdit
@@ -130,7 +182,7 @@ func (d *dispatched) safe(ctx context.Context) bool {
 // the call would do. A result means that the call is over.
 func (d *dispatched) prepare(ctx context.Context) *loop.ToolResult {
 	g := d.run.gear
-	d.tool = g.tools[tool.Canonical(d.call.Tool)]
+	d.tool, d.layer = g.tools[tool.Canonical(d.call.Tool)], loop.LayerSchema
 	if d.tool == nil {
 		return refusal(loop.CallInvalid, fmt.Sprintf("unknown tool %q%s", d.call.Tool, didYouMean(d.call.Tool, g.names)))
 	}
@@ -143,6 +195,7 @@ func (d *dispatched) prepare(ctx context.Context) *loop.ToolResult {
 		}
 		d.args = args
 	}
+	d.layer = loop.LayerBuiltin
 	if !d.run.pin.allowed(d.state.Stage, name) {
 		return refusal(loop.CallDenied, fmt.Sprintf("stage %q does not offer the tool %s", d.state.Stage, name))
 	}
@@ -183,21 +236,53 @@ func (d *dispatched) said() []loop.GateStep {
 	return steps
 }
 
-// gate is the part of the gate that waits for nobody. It says whether the
-// call has begun.
-func (d *dispatched) gate(ctx context.Context) (begun bool) {
-	if d.early == nil && !d.plan.ConcurrencySafe {
+// gate is the part of the gate that waits for nobody: the hooks before the
+// call, the built-in policies, the rules. It says whether the call has begun.
+func (d *dispatched) gate(ctx context.Context, alone bool) (begun bool) {
+	if d.early != nil && d.early.Outcome == loop.CallInvalid {
+		d.refused()
+		return false
+	}
+	if !d.vetted {
+		d.vetted = true
+		changed, refused := d.pass(ctx)
+		switch {
+		case refused != nil:
+			d.early, d.layer = refused, loop.LayerHook
+			d.refused()
+			return false
+		case changed:
+			d.early = d.prepare(ctx)
+		}
+	}
+	if alone && (d.early == nil || d.plan.Effect == "") {
 		// Calls before this one may have changed what it is about.
 		d.early = d.prepare(ctx)
 	}
-	if d.early != nil {
-		layer := loop.LayerBuiltin
-		if d.early.Outcome == loop.CallInvalid {
-			layer = loop.LayerSchema
+	if d.early == nil {
+		if !d.plan.ConcurrencySafe && !alone {
+			d.unsafe = true
+			return false
 		}
-		d.steps = append(d.steps, loop.GateStep{Layer: layer, Fired: true, Outcome: loop.VerdictDeny, Because: firstLine(d.early.Text)})
+		if d.early = d.builtin(ctx, alone); d.unsafe {
+			return false
+		}
+	}
+	if d.early != nil {
+		d.refused()
 		return false
 	}
+	return d.byRules()
+}
+
+// refused records that the gate answered the call, before policy saw it.
+func (d *dispatched) refused() {
+	d.steps = append(d.steps, loop.GateStep{Layer: d.layer, Fired: true, Outcome: loop.VerdictDeny, Because: firstLine(d.early.Text)})
+	d.dispatchedAs(d.early.Outcome)
+}
+
+// byRules is what policy says of the call.
+func (d *dispatched) byRules() (begun bool) {
 	d.judgement = d.judge(d.run.grants())
 	d.steps = append(d.steps, d.judgement.Steps...)
 	switch d.judgement.Verdict {
@@ -207,11 +292,14 @@ func (d *dispatched) gate(ctx context.Context) (begun bool) {
 		if d.call.Approved && d.call.Digest == d.digest() {
 			return d.begin() // answered before the process that asked died
 		}
+		return false
 	case loop.VerdictDeny:
 		d.early = refusal(loop.CallDenied, "denied: "+because(d.judgement, loop.VerdictDeny))
 	default:
 		d.early = refusal(loop.CallDenied, "denied: no rule says anything about it")
 	}
+	d.layer = deciding(d.judgement, loop.VerdictDeny)
+	d.dispatchedAs(d.early.Outcome)
 	return false
 }
 
@@ -225,12 +313,19 @@ func (d *dispatched) through(ctx context.Context) {
 		if admitted, d.early = d.ask(ctx, d.judgement, d.digest()); admitted {
 			d.begun = d.begin()
 		}
+		if d.early != nil {
+			d.layer = loop.LayerApproval
+			d.dispatchedAs(d.early.Outcome)
+		}
 	}
 	switch {
 	case d.begun:
 		d.perform(ctx)
 	case d.early != nil:
-		d.finish(ctx, d.early)
+		d.run.ledger.giveBack(d.call)
+		d.finish(ctx, d.early, false)
+	default:
+		d.run.ledger.giveBack(d.call)
 	}
 }
 
@@ -310,17 +405,19 @@ func (d *dispatched) begin() bool {
 	}
 	if d.plan.Effect == loop.Read {
 		d.run.post(p) // may be repeated, so it need not wait for the journal
-		return true
+	} else if s, ok := d.run.tell(p); !ok || !running(&s, d.call.ID) {
+		return false
 	}
-	s, ok := d.run.tell(p)
-	return ok && running(&s, d.call.ID)
+	d.dispatchedAs("")
+	d.starting()
+	return true
 }
 
 // perform runs a call that has begun.
 func (d *dispatched) perform(ctx context.Context) {
 	r := d.run
 	if ctx.Err() != nil {
-		d.finish(ctx, d.stopped(ctx))
+		d.finish(ctx, d.stopped(ctx), true)
 		return
 	}
 	inv := loop.Invocation{
@@ -339,7 +436,7 @@ func (d *dispatched) perform(ctx context.Context) {
 			result.Text += " while it ran; it may have happened in part\n" + text
 		}
 	}
-	d.finish(ctx, &result)
+	d.finish(ctx, &result, true)
 }
 
 func running(s *loop.State, id string) bool {
@@ -384,7 +481,8 @@ func (d *dispatched) output(tail string) {
 }
 
 // finish posts the result of the call, behind those of the calls before it.
-func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult) {
+// ran says that its tool was at work on it.
+func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult, ran bool) {
 	took := max(time.Since(d.started)-d.asked, 0)
 	d.leave() // others may run while this one waits for its turn to be shown
 	for _, turn := range []<-chan struct{}{d.gated, d.before} {
@@ -405,9 +503,19 @@ func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult) {
 			final.Outcome = loop.CallError
 		}
 	}
+	if ran {
+		d.settle(&final, edits, took)
+	}
+	if errors.Is(context.Cause(ctx), errCallStopped) {
+		d.cancelledAlone(ran)
+	}
 	final.Text = d.state.Clean(final.Text)
 	final.Notes = append(d.notes(), final.Notes...)
 	p := posted{event: loop.Event{Kind: loop.Finished, CallID: d.call.ID, Result: &final, DurationMs: took.Milliseconds(), Title: d.plan.Title, Steps: d.said(), Label: label}}
+	if ran && d.key != "" {
+		p.event.Key = d.key
+		d.run.ledger.keep(d.key, &final)
+	}
 	for _, e := range edits {
 		p.done = append(p.done, d.record(e))
 		p.event.Changes = append(p.event.Changes, loop.FileChange{Path: e.Path, Diff: tool.Diff(d.run.svc.shortPath(e.Path), e.Before, e.After)})

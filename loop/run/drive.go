@@ -47,6 +47,8 @@ type activeRun struct {
 	lazy    *time.Timer // until what waits is committed by itself
 
 	turnstile *turnstile
+	ledger    *ledger
+	ahead     []func(context.Context) // what is shown to hooks before the next command is carried out; the loop's own
 	stream    stream
 	sent      sent           // the asking goroutine's own
 	busy      sync.WaitGroup // what the run started
@@ -54,8 +56,10 @@ type activeRun struct {
 	callsMu   sync.Mutex
 	calls     map[string]context.CancelCauseFunc // calls on their way, by id
 	trail     map[string][]hooks.Decision        // on_tool_call's, by call id
+	dropped   map[string]bool                    // calls that were answered before they began
 	granted   []policy.Grant                     // for the session
 	newStates map[string]map[string]any          // of event hooks, by declaration id
+	fired     map[string]int64                   // event hooks, by event
 
 	passMu sync.Mutex // guards over; held while something that is not kept is shown
 	over   bool       // nothing is shown any more
@@ -84,6 +88,10 @@ func newRun(s *Service, id, session string, p *pinned, g *gear) *activeRun {
 	r.work, r.endWork = context.WithCancelCause(r.root)
 	if p != nil {
 		r.turnstile = newTurnstile(p.Config.Behavior.MaxConcurrentTools)
+		r.ledger = newLedger(&p.Config.Behavior)
+		if g != nil {
+			r.ledger.keys = g.dedup
+		}
 	}
 	return r
 }
@@ -91,6 +99,7 @@ func newRun(s *Service, id, session string, p *pinned, g *gear) *activeRun {
 var (
 	errStopped     = errors.New("the run ended")
 	errCallStopped = errors.New("the call was cancelled")
+	errCallDropped = errors.New("the call was answered before it began")
 )
 
 // post hands an event to the loop without waiting. It is dropped when the run
@@ -405,6 +414,14 @@ func (r *activeRun) do(c loop.Command) {
 		r.start(func(ctx context.Context, s loop.State) { r.infer(ctx, c.Step, s) })
 	case loop.Dispatch:
 		r.start(func(ctx context.Context, s loop.State) { r.dispatch(ctx, c.Calls, s) })
+	case loop.CheckCalls:
+		r.start(func(ctx context.Context, s loop.State) { r.checkCalls(ctx, c, s) })
+	case loop.DropCalls:
+		r.drop(c.Calls)
+	case loop.BatchEnded:
+		r.batchEnded(c)
+	case loop.Injected:
+		r.injected(c)
 	case loop.Withdraw:
 		r.svc.withdraw(c.ApprovalID)
 	case loop.StopWork:
@@ -416,11 +433,15 @@ func (r *activeRun) do(c loop.Command) {
 // start runs f beside the loop, on the state as it is now. A panic in it ends
 // the run, not the server.
 func (r *activeRun) start(f func(context.Context, loop.State)) {
-	ctx, state := r.work, r.state
+	ctx, state, ahead := r.work, r.state, r.ahead
+	r.ahead = nil
 	r.busy.Add(1)
 	go func() {
 		defer r.busy.Done()
 		defer r.recovered()
+		for _, show := range ahead {
+			show(ctx)
+		}
 		f(ctx, state)
 	}()
 }

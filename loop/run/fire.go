@@ -159,8 +159,10 @@ func takeCalls(e *loop.Event, value any) error {
 // approvals that show them.
 func (r *activeRun) remember(decisions []hooks.Decision) {
 	for _, d := range decisions {
-		if d.Event != loop.OnToolCall {
-			continue
+		switch d.Event {
+		case loop.OnToolCall, "tool:gate", "mcp:tool:gate", "pre_tool", "child:tool:gate", "child:mcp:tool:gate":
+		default:
+			continue // it is not about what an approval shows
 		}
 		r.callsMu.Lock()
 		if d.CallID != "" {

@@ -247,7 +247,7 @@ func (g *gear) check(c *loop.ToolCall) loop.CheckedCall {
 	checked := loop.CheckedCall{ID: c.ID, Tool: tool.Canonical(c.Name)}
 	t := g.tools[checked.Tool]
 	if t == nil {
-		checked.Invalid = fmt.Sprintf("unknown tool %q%s", c.Name, didYouMean(checked.Tool, g.names))
+		checked.Invalid, checked.Unknown = fmt.Sprintf("unknown tool %q%s", c.Name, didYouMean(checked.Tool, g.names)), true
 	}
 	v, err := loop.PlainValue(c.Arguments)
 	if _, isMap := v.(map[string]any); !isMap {
@@ -256,6 +256,7 @@ func (g *gear) check(c *loop.ToolCall) loop.CheckedCall {
 		}
 		if checked.Invalid == "" {
 			checked.Invalid = fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err)
+			checked.Faults = []loop.Fault{{Message: err.Error()}}
 		}
 		c.Arguments, _ = loop.PlainJSON(map[string]any{"malformed": string(c.Arguments)})
 		return checked
@@ -263,13 +264,17 @@ func (g *gear) check(c *loop.ToolCall) loop.CheckedCall {
 	if t == nil {
 		return checked
 	}
-	args, err := tool.ValidateArguments(t.Spec(), c.Arguments)
+	fit, err := tool.CheckArguments(t.Spec(), c.Arguments)
 	if err != nil {
 		checked.Invalid = err.Error()
+		var misfit *tool.Misfit
+		if errors.As(err, &misfit) {
+			checked.Faults = misfit.Faults
+		}
 		return checked
 	}
-	if !sameJSON(args, c.Arguments) {
-		checked.Arguments = args
+	if !sameJSON(fit.Arguments, c.Arguments) {
+		checked.Arguments, checked.Coerced = fit.Arguments, fit.Coercions
 	}
 	return checked
 }

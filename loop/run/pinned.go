@@ -60,6 +60,7 @@ type gear struct {
 	inForce bool
 	floor   *sandbox.Floor
 	tracker *tool.Tracker
+	dedup   map[string]dedupKey // by tool
 }
 
 // load reads the manifest and pins the agent that is asked for. What is wrong
@@ -281,7 +282,7 @@ func (p *pinned) course(g *gear, instructions string) *loop.Course {
 	c := &loop.Course{
 		Agent: a.Name, Model: p.Model, Mode: p.Mode, Entry: a.Entry, Instructions: instructions,
 		Limits:     loop.CourseLimits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Cost: cfg.Limits.Cost, Agents: cfg.Limits.Agents, Depth: cfg.Limits.Depth},
-		MaxRetries: cfg.Behavior.MaxRetries,
+		MaxRetries: cfg.Behavior.MaxRetries, OutputBudget: cfg.Behavior.ToolOutputBudget,
 	}
 	for _, st := range a.Stages {
 		sc := loop.StageCourse{Name: st.Name, System: st.System, MaxTurns: st.MaxTurns, Next: st.Next}
@@ -294,7 +295,7 @@ func (p *pinned) course(g *gear, instructions string) *loop.Course {
 		for _, r := range st.Regions {
 			sc.Regions = append(sc.Regions, loop.RegionCourse{Name: r.Name, Kind: loop.RegionKind(r.Kind), MaxTokens: r.MaxTokens, Seed: r.Seed})
 		}
-		for _, point := range hookPoints {
+		for _, point := range slices.Concat(hookPoints, checkPoints) {
 			if g.has(st.Name, point) {
 				sc.Points = append(sc.Points, point)
 			}
@@ -308,6 +309,10 @@ var hookPoints = []string{
 	loop.OnStageEnter, loop.BeforeInference, loop.AfterInference, loop.OnToolCall,
 	loop.OnStageExit, loop.OnCompletion, loop.OnFailure,
 }
+
+// checkPoints are the events that the core waits for before it goes on with a
+// batch that has calls which validation answered or changed.
+var checkPoints = []string{loop.OnToolUnknown, loop.OnReject, loop.OnCoerce, loop.OnToolDispatched}
 
 // stage is the manifest's stage of that name.
 func (p *pinned) stage(name string) *manifest.Stage {

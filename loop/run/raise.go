@@ -23,6 +23,7 @@ func (r *activeRun) raise(ctx context.Context, s *loop.State, event, callID stri
 		return hooks.Outcome{Action: contract.Allow}
 	}
 	all := s.HookFields(event, callID)
+	all["loop_count"] = r.firedBefore(s, event)
 	if fields != nil {
 		maps.Copy(all, fields())
 	}
@@ -35,6 +36,22 @@ func (r *activeRun) raise(ctx context.Context, s *loop.State, event, callID stri
 	r.keepEventStates(out.States)
 	r.post(posted{event: loop.Event{Kind: loop.Hooked, Point: event, States: coreStates(out.States)}, decisions: out.Decisions})
 	return out
+}
+
+// firedBefore counts how often an event of the turn loop fired in this run.
+// The state that the caller looks at may be older than the last firing.
+func (r *activeRun) firedBefore(s *loop.State, event string) int64 {
+	r.callsMu.Lock()
+	defer r.callsMu.Unlock()
+	n, known := r.fired[event]
+	if !known {
+		n = int64(s.Fired[event])
+	}
+	if r.fired == nil {
+		r.fired = map[string]int64{}
+	}
+	r.fired[event] = n + 1
+	return n
 }
 
 // eventStates are the states of the run's hooks, with those that hooks of

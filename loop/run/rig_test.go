@@ -39,6 +39,7 @@ type rig struct {
 	config  *manifest.Config
 	slow    *slowTool
 	waits   []time.Duration
+	dedup   map[string]dedupKey
 }
 
 type hookFunc func(hooks.Firing) hooks.Outcome
@@ -49,6 +50,17 @@ type hookFuncs map[string]hookFunc
 func (h hookFuncs) Has(stage, event string) bool { return h[stage+"/"+event] != nil }
 
 func (h hookFuncs) Fire(_ context.Context, f hooks.Firing) hooks.Outcome {
+	if row := contract.ByName(f.Event); row != nil {
+		ctx, err := row.Context(f.Fields, nil)
+		for _, field := range row.AllFields() {
+			if err == nil {
+				err = contract.Fits(ctx[field.Name], &field.Type, field.Name)
+			}
+		}
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v in %v", f.Event, err, f.Fields))
+		}
+	}
 	out := h[f.Stage+"/"+f.Event](f)
 	if len(out.Decisions) == 0 {
 		out.Decisions = []hooks.Decision{{Event: f.Event, Stage: f.Stage, HookID: f.Stage + "/" + f.Event, Action: out.Action.String(), Reason: out.Reason, CallID: f.CallID,
@@ -110,7 +122,7 @@ func (r *rig) service(j *journal.Journal, f Frontend) *Service {
 	})
 	s.sleep = func(_ context.Context, d time.Duration) error { r.waits = append(r.waits, d); return nil }
 	s.equip = func(_ context.Context, p *pinned, tracker *tool.Tracker) (*gear, []finding, error) {
-		g := &gear{tools: map[string]loop.Tool{}, tracker: tracker, judge: r.judge, sandbox: "none"}
+		g := &gear{tools: map[string]loop.Tool{}, tracker: tracker, judge: r.judge, sandbox: "none", dedup: r.dedup}
 		if len(r.hooks) > 0 {
 			g.set = r.hooks
 		}

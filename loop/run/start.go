@@ -366,6 +366,7 @@ func (s *Service) takeUp(ctx context.Context, f former, parent *parentLink) (Res
 	r.state, r.seq, r.usage, r.status = f.state, f.seq, f.usage, f.row.Status
 	r.parent = parent
 	r.keepGrants()
+	r.ledger.begin(&r.state)
 	res := Resumed{RunID: r.id, Resuming: []string{}, Done: []string{}}
 	for _, c := range f.state.Batch {
 		if c.Phase == loop.CallDone {

@@ -29,40 +29,10 @@ var compiled sync.Map // string → *jsonschema.Schema
 // ValidateArguments checks a call's arguments against the tool's schema and
 // returns them without insignificant space. Duplicate keys are refused, since
 // readers differ about which one counts; so are unknown ones, with the
-// nearest known.
+// nearest known. What CheckArguments can read safely is read.
 func ValidateArguments(spec loop.ToolSpec, args json.RawMessage) (json.RawMessage, error) {
-	if len(bytes.TrimSpace(args)) == 0 {
-		args = json.RawMessage("{}")
-	}
-	if len(args) > maxArguments {
-		return nil, fmt.Errorf("the arguments of %s have %d bytes, more than %d", spec.Name, len(args), maxArguments)
-	}
-	if err := uniqueKeys(args); err != nil {
-		return nil, fmt.Errorf("the arguments of %s: %w", spec.Name, err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
-	if err != nil {
-		return nil, fmt.Errorf("the arguments of %s are not valid JSON: %w", spec.Name, err)
-	}
-	object, ok := value.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("the arguments of %s must be an object", spec.Name)
-	}
-	schema, err := schemaOf(spec)
-	if err != nil {
-		return nil, err
-	}
-	if err := unknownKeys(spec, schema, object); err != nil {
-		return nil, err
-	}
-	if err := schema.Validate(value); err != nil {
-		return nil, fmt.Errorf("the arguments of %s do not fit: %s", spec.Name, reason(err))
-	}
-	var out bytes.Buffer
-	if err := json.Compact(&out, args); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	c, err := CheckArguments(spec, args)
+	return c.Arguments, err
 }
 
 func schemaOf(spec loop.ToolSpec) (*jsonschema.Schema, error) {
