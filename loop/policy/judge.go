@@ -25,6 +25,9 @@ type Request struct {
 	// Unwatched says why a command could change protected files unnoticed, ""
 	// where it cannot. Each asks where it can.
 	Unwatched string
+	// Exposed says why a command could read files that may not be read, ""
+	// where it cannot. Each asks where it can.
+	Exposed string
 }
 
 // answer is what one look at a call came to. The zero value is no answer.
@@ -117,6 +120,9 @@ func (j *judging) builtin() {
 	}
 	if effect == loop.Execute && j.req.Unwatched != "" {
 		j.mustAsk("sandbox", j.req.Unwatched)
+	}
+	if effect == loop.Execute && j.req.Exposed != "" {
+		j.mustAsk("sandbox", j.req.Exposed)
 	}
 }
 

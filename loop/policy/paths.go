@@ -200,3 +200,31 @@ func resolve(dir, name string) (string, bool) {
 	}
 	return done, true
 }
+
+// HiddenFromCommands is what no command is to see: denied tells it of a path,
+// absolute and resolved, and outside are the places beside the workspace where
+// something may be. some is false where no rule denies to read anything.
+func (r *Rules) HiddenFromCommands() (denied func(path string) bool, outside []string, some bool) {
+	if r == nil {
+		return nil, nil, false
+	}
+	c := r.ForCommands()
+	for _, one := range c.rules {
+		if one.verdict != loop.VerdictDeny || !slices.Contains(readers, one.tool) || one.bare {
+			continue
+		}
+		some = true
+		glob := one.glob
+		if rest, ok := strings.CutPrefix(glob, "~/"); ok && r.home != "" {
+			glob = filepath.ToSlash(r.home) + "/" + rest
+		}
+		if !path.IsAbs(glob) && !filepath.IsAbs(glob) {
+			continue
+		}
+		base, _ := doublestar.SplitPattern(glob)
+		if base = resolveFolder(filepath.FromSlash(base)); base != filepath.Dir(base) && !within(c.root, base) && !slices.Contains(outside, base) {
+			outside = append(outside, base)
+		}
+	}
+	return c.Unreadable, outside, some
+}

@@ -72,6 +72,9 @@ func (l *line) paths(c, started shell.Command, starts bool) {
 	if n := len(c.Args) - len(started.Words()); starts && n >= 0 && slices.Equal(c.Args[n:], started.Words()) {
 		c.Args = c.Args[:n]
 	}
+	if why := l.gitShows(c); why != "" {
+		l.mustAsk("shell", shown(c)+": "+why)
+	}
 	if why := unpacks(c); why != "" && l.hasWriteDenials() {
 		l.unsure(true, shown(c)+": "+why+", and some files may not be written")
 	}

@@ -330,13 +330,14 @@ func (d *dispatched) through(ctx context.Context) {
 }
 
 func (d *dispatched) judge(grants []policy.Grant) loop.Judgement {
-	unwatched := ""
+	unwatched, exposed := "", ""
 	if d.plan.Effect == loop.Execute {
 		unwatched = d.run.gear.floor.Incomplete() // looks through the workspace once
+		exposed = d.run.gear.floor.Exposed()
 	}
 	return d.run.gear.judge(policy.Request{
 		Tool: d.tool.Spec().Name, Arguments: d.args, Plan: d.plan, Mode: d.state.Course.Mode,
-		Grants: grants, Taint: d.state.Taint, SandboxInForce: d.run.gear.inForce, Unwatched: unwatched,
+		Grants: grants, Taint: d.state.Taint, SandboxInForce: d.run.gear.inForce, Unwatched: unwatched, Exposed: exposed,
 	})
 }
 

@@ -209,9 +209,12 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 			floor = floor.Without(m.APIKeyEnv)
 		}
 	}
-	g.sandbox, g.inForce, g.floor = floor.Describe(), floor.InForce(), floor
 	rules, found := s.rules(cfg)
 	findings = append(findings, errorsOf(found)...)
+	if denied, outside, some := rules.HiddenFromCommands(); some {
+		floor = floor.Hide(denied, outside...)
+	}
+	g.sandbox, g.inForce, g.floor = floor.Describe(), floor.InForce(), floor
 	if rules != nil {
 		g.judge, g.rules = rules.Judge, rules
 		findings = append(findings, hiddenSeeds(a, rules)...)

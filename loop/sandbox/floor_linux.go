@@ -162,6 +162,8 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 			args = append(args, protectArgs(list(w))...)
 		}
 	}
+	secret, _ := f.secretFiles()
+	args = append(args, hideArgs(secret)...)
 	args = append(args, "--chdir", p.dir, "--", "/bin/sh", "-c", "{ "+limits+"} 2>/dev/null; exec \"$0\" -c \"$1\"", p.shell, p.line)
 	p.cmd = exec.Command(f.bwrap, args...)
 	p.cmd.Env = append(f.environment(os.Environ(), "/tmp"), p.Env...)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
+	llsyscall "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
 
@@ -36,6 +37,7 @@ type spec struct {
 	Env              []string
 	Read             []string // folders and files, whole
 	Write            []string // folders, whole
+	Make             []string // folders in which files may be made and written, but none read that no other rule names
 	Network          bool
 }
 
@@ -80,16 +82,24 @@ func (f *Floor) prepareLandlock(p *Process) error {
 	}
 	p.temp = resolve(p.temp)
 	hidden := f.hidden()
+	secret, _ := f.secretFiles()
+	unseen := append(slices.Clone(hidden), secret...)
 	s := spec{
 		Line: p.line, Dir: p.dir, Shell: p.shell, Network: f.config.Network,
 		Env:  append(f.environment(os.Environ(), p.temp), p.Env...),
-		Read: around("/", hidden),
+		Read: around("/", unseen),
 	}
 	for _, w := range append(f.writable(), p.temp) {
-		s.Write = append(s.Write, around(w, hidden)...)
+		s.Write = append(s.Write, around(w, unseen)...)
+		if !slices.ContainsFunc(hidden, func(h string) bool { return inside(h, w) }) {
+			s.Make = append(s.Make, between(w, secret)...)
+		}
 	}
 	if f.dirs.Cache != "" {
 		s.Write = append(s.Write, filepath.Join(f.dirs.Cache, "tools"))
+	}
+	if len(s.Make) > 0 {
+		p.hint = "some files here may not be read, so in the folders that hold them a command can write new files but not read them back; the next command can"
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -187,6 +197,11 @@ func dropCapabilities() error {
 	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 
+// makes are the rights in a folder that holds what may not be read: all that
+// writing needs. A file that is made there can be read by the next command.
+const makes = llsyscall.AccessFSWriteFile | llsyscall.AccessFSTruncate | llsyscall.AccessFSReadDir | llsyscall.AccessFSRemoveDir | llsyscall.AccessFSRemoveFile |
+	llsyscall.AccessFSMakeDir | llsyscall.AccessFSMakeReg | llsyscall.AccessFSMakeSym | llsyscall.AccessFSMakeFifo | llsyscall.AccessFSMakeSock | llsyscall.AccessFSRefer
+
 // restrict allows the files of the spec and nothing else.
 func restrict(s spec) error {
 	rules := []landlock.Rule{landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom").IgnoreIfMissing()}
@@ -211,6 +226,9 @@ func restrict(s spec) error {
 		}
 	}
 	rules = append(rules, landlock.RWDirs(folders...).WithRefer().IgnoreIfMissing(), landlock.RWFiles(files...).IgnoreIfMissing())
+	if len(s.Make) > 0 {
+		rules = append(rules, landlock.PathAccess(makes, s.Make...).IgnoreIfMissing())
+	}
 	if err := landlock.V11.BestEffort().RestrictPaths(rules...); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}

@@ -27,6 +27,7 @@ type Process struct {
 	host     host // what the platform keeps about a running process
 	before   Digests
 	temp     string
+	hint     string
 	stopOnce sync.Once
 	stopped  chan struct{} // closed by Stop
 	release  func() bool   // of the context's AfterFunc
@@ -43,6 +44,9 @@ type Exit struct {
 	// Incomplete says why some of them may have been overlooked, "" if none
 	// can have been.
 	Incomplete string
+	// Hint says what the floor did not let the command do that it might have
+	// failed for, "" if nothing unusual.
+	Hint string
 }
 
 // lingering is how long output is still read after the process has ended, for
@@ -97,7 +101,7 @@ func (p *Process) Wait() Exit {
 	p.release()
 	p.host.ended(p.cmd)
 	p.clean()
-	exit := Exit{}
+	exit := Exit{Hint: p.hint}
 	select {
 	case <-p.stopped:
 		exit.Stopped = true

@@ -47,6 +47,7 @@ type Floor struct {
 	missing []string // why the better ones are not in force
 	without []string // names of variables that commands do not see, besides the usual
 	watch   *watch
+	secrets *secrets // nil: no rule denies to read anything
 }
 
 // watch is what the last look at the protected files came to.

@@ -142,6 +142,9 @@ func (t *shellTool) result(ctx context.Context, a shellArgs, exit sandbox.Exit, 
 	case r.Text == "":
 		r.Text = "(no output)"
 	}
+	if exit.Hint != "" && r.IsError && ctx.Err() == nil {
+		say("[" + exit.Hint + "]")
+	}
 	if len(exit.Protected) > 0 {
 		t.protected(ctx, exit.Protected, say, &r)
 	}
