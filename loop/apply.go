@@ -25,6 +25,14 @@ func Apply(s State, e Event) (State, []Command) {
 		if m.Phase == Inferring && e.Step == m.Step {
 			m.fail(StopModel, e.Error)
 		}
+	case Overflowed:
+		m.overflowed(e)
+	case Unthought:
+		m.unthought(e)
+	case Repaired:
+		m.repaired(e)
+	case Compacted, CompactFailed:
+		m.compacted(e)
 	case Steered:
 		m.steered(e)
 	case Asked, Resolved, Begun, Finished:
@@ -90,7 +98,8 @@ func (m *machine) start(e Event) {
 	m.State = State{
 		SessionID: e.SessionID, RunID: e.RunID, ParentRunID: e.ParentRunID, ParentCallID: e.ParentCallID,
 		Depth: e.Depth, Mark: e.Mark, Course: e.Course, Status: RunActive, Step: old.Step,
-		History: old.History, Answers: old.Answers, Grants: old.Grants, Taint: old.Taint.With(e.Label),
+		History: old.History, View: old.View, Context: old.Context, ContextAt: old.ContextAt, Summaries: old.Summaries,
+		Answers: old.Answers, Grants: old.Grants, Taint: old.Taint.With(e.Label),
 		Since: e.At,
 	}
 	m.TaskAt = m.History.Len()

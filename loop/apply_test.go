@@ -627,7 +627,7 @@ func TestRepair(t *testing.T) {
 	call := func(id string) Block { return Block{Kind: CallBlock, Call: &ToolCall{ID: id, Name: "t"}} }
 	result := func(id string) Block { return Block{Kind: ResultBlock, Result: &ToolResult{CallID: id}} }
 	text := Block{Kind: TextBlock, Text: "x"}
-	user, model := func(b ...Block) Message { return Message{User, b} }, func(b ...Block) Message { return Message{Assistant, b} }
+	user, model := func(b ...Block) Message { return Message{Role: User, Blocks: b} }, func(b ...Block) Message { return Message{Role: Assistant, Blocks: b} }
 	tests := map[string][]Message{
 		"right":             {user(text), model(call("a")), user(result("a"))},
 		"no result":         {user(text), model(call("a"))},

@@ -12,6 +12,9 @@ func (m *machine) answered(e Event) {
 	}
 	m.Usage = m.Usage.Plus(e.Answer.Usage)
 	m.Answers = with(m.Answers, e.Model, m.Answers[e.Model]+1)
+	m.Failed = 0
+	u := e.Answer.Usage
+	m.Context, m.ContextAt = u.Input+u.CacheRead+u.CacheWrite+u.Output, m.History.Len()+1
 	m.tell(TellUsage, Command{Usage: e.Answer.Usage})
 	m.Pending, m.Checked = e.Answer, e.Checked
 	if m.Current().Has(AfterInference) {
@@ -26,7 +29,7 @@ func (m *machine) applyAnswer() {
 	answer, checked := m.Pending, m.Checked
 	m.Pending, m.Checked = nil, nil
 	if len(answer.Blocks) > 0 {
-		m.History = m.History.with(Message{Role: Assistant, Blocks: answer.Blocks})
+		m.History = m.History.with(Message{Role: Assistant, Origin: answer.Origin, Blocks: answer.Blocks})
 	}
 	if text := blockText(answer.Blocks); text != "" {
 		m.Output = text
@@ -132,7 +135,10 @@ func (m *machine) call(e Event) {
 			m.do(Command{Kind: Withdraw, ApprovalID: c.ApprovalID, CallID: c.ID})
 		}
 		m.taint(e.Label)
-		m.setCall(i, func(c *Call) { c.Phase, c.Result = CallDone, e.Result })
+		m.setCall(i, func(c *Call) {
+			c.Phase, c.Result = CallDone, e.Result
+			c.Read, c.Changed = touched(e)
+		})
 		m.keepReplay(e.Key, e.Result)
 		m.tellCall(i)
 		switch {
@@ -199,6 +205,11 @@ func (m *machine) endBatch() {
 	for i, c := range m.Batch {
 		blocks[i] = Block{Kind: ResultBlock, Result: c.Result}
 		size += len(c.Result.Text)
+	}
+	for i := range m.Batch {
+		if notice := m.staleReads(&m.Batch[i]); notice != "" {
+			blocks = append(blocks, Block{Kind: ReminderBlock, Text: notice})
+		}
 	}
 	m.History = m.History.with(Message{Role: User, Blocks: blocks})
 	m.do(Command{Kind: BatchEnded, Batch: m.Batch})

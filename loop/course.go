@@ -19,7 +19,8 @@ type Course struct {
 	MaxRetries   int           `json:"maxRetries"` // after_inference, per turn
 	// OutputBudget is how many bytes of tool output a turn may have before the
 	// model is told to sum up; 0 is off.
-	OutputBudget int `json:"outputBudget,omitempty"`
+	OutputBudget int        `json:"outputBudget,omitempty"`
+	Wire         WireCourse `json:"wire"`
 }
 
 // CourseLimits end a run that goes on for too long. Zero is no limit.

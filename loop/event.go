@@ -83,7 +83,13 @@ type Event struct {
 	Checked []CheckedCall `json:"checked,omitempty"`
 	Model   string        `json:"model,omitempty"`
 
-	Error string `json:"error,omitempty"` // ModelFailed, HostFailed, HookDecided when broken
+	// Overflowed, Compacted
+	Cutoff int   `json:"cutoff,omitempty"` // tool output and media of the messages before it are stubs
+	Until  int   `json:"until,omitempty"`  // Text stands for the messages before it
+	Before int64 `json:"before,omitempty"` // tokens of a request, about
+	After  int64 `json:"after,omitempty"`
+
+	Error string `json:"error,omitempty"` // ModelFailed, CompactFailed, HostFailed, HookDecided when broken
 
 	// Steered
 	ID       string `json:"id,omitempty"`
@@ -121,7 +127,7 @@ type Event struct {
 	Note *Note `json:"note,omitempty"` // Noted
 
 	Child *Child `json:"child,omitempty"` // Spawned
-	Usage *Usage `json:"usage,omitempty"` // Spent
+	Usage *Usage `json:"usage,omitempty"` // Spent; Compacted: of the request for the summary
 	Waits bool   `json:"waits,omitempty"` // Questioned
 }
 
@@ -180,6 +186,7 @@ const (
 	NoCommand  CommandKind = iota
 	FireHook               // Point, CallID when it is for one call only; answered by HookDecided
 	CallModel              // answered by Answered or ModelFailed
+	SumUp                  // Until; answered by Compacted or CompactFailed
 	Dispatch               // Calls, in this order; each answered by Finished
 	Withdraw               // the approval with ApprovalID is no longer wanted
 	StopWork               // end requests, calls and hooks that still run
@@ -220,6 +227,7 @@ type Command struct {
 	Outcome string
 	Text    string
 	Usage   Usage
+	Until   int // SumUp
 	Result  *ToolResult
 	Call    *Call  // TellCall: the call that ended
 	Batch   []Call // BatchEnded: the calls with their results

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -89,6 +90,9 @@ func (f *interleaving) start() {
 			Transitions: []Transition{{To: "two", On: OnError, MaxVisits: 2}}},
 		{Name: "two", MaxTurns: 2, Points: points, Transitions: []Transition{{To: "one", On: OnModelChoice, MaxVisits: 2}}},
 	}}
+	if f.pick(2) == 0 {
+		c.Wire = WireCourse{Tail: &TailCourse{Threshold: 300, LowWater: float64(f.pick(2)) / 2}, StaleReads: []string{"", "notice", "stub"}[f.pick(3)], KeepTurns: f.pick(3), Full: []int{0, 10, 30}[f.pick(3)]}
+	}
 	f.runs++
 	f.ended, f.entered, f.left = false, 0, 0
 	f.apply(Event{Kind: Started, RunID: fmt.Sprint("r", f.runs), SessionID: "s", Mark: "m", Course: c, Prompt: []Block{{Kind: TextBlock, Text: "go"}}})
@@ -109,6 +113,9 @@ func (f *interleaving) apply(e Event) {
 		f.t.Fatalf("Apply of %s changed the state that it was given", e.Kind)
 	}
 	f.state = next
+	if n, v := next.History.Len(), next.View; v.Cutoff > n || v.Tail > n || v.Plain > n {
+		f.t.Fatalf("the view %+v is longer than the history of %d", v, n)
+	}
 	for _, c := range commands {
 		f.check(e, c)
 	}
@@ -134,6 +141,11 @@ func (f *interleaving) check(e Event, c Command) {
 	case CallModel:
 		if err := WellFormed(f.state.History.Messages()); err != nil {
 			f.t.Fatalf("a request after %s: %v", e.Kind, err)
+		}
+		f.pending = append(f.pending, c)
+	case SumUp:
+		if !f.state.parts(c.Until) {
+			f.t.Fatalf("a summary until %d of %d messages parts a call from its result", c.Until, f.state.History.Len())
 		}
 		f.pending = append(f.pending, c)
 	case FireHook, Dispatch, CheckCalls:
@@ -178,12 +190,17 @@ func (f *interleaving) event() Event {
 			return f.modelAnswer(c)
 		case CheckCalls:
 			return Event{Kind: CallsChecked, Step: c.Step, Results: []ToolResult{{CallID: c.Calls[0], Outcome: CallInvalid}}}
+		case SumUp:
+			text := "summary"
+			return Event{Kind: []EventKind{Compacted, Compacted, CompactFailed}[f.pick(3)], Step: c.Step, Until: c.Until, Text: &text, Usage: &Usage{Input: 1}, After: 5}
 		case Dispatch:
 			return f.callEvent(c.Calls[f.pick(len(c.Calls))])
 		}
 	}
 	text := "steer"
 	other := []Event{
+		{Kind: Overflowed, Step: f.state.Step, Cutoff: f.pick(20)}, {Kind: Unthought, Step: f.state.Step}, {Kind: Repaired, Step: f.state.Step},
+		{Kind: Compacted, Step: int64(f.pick(30)), Until: f.pick(9), Text: &text}, {Kind: Compacted, Until: f.pick(9), Text: &text},
 		{Kind: CancelWanted}, {Kind: TimeExpired}, {Kind: StopWaiting}, {Kind: RunResumed}, {Kind: HostFailed, Error: "x"},
 		{Kind: Steered, ID: "s", Text: &text, FollowUp: f.pick(2) == 0}, {Kind: Noted}, {Kind: "unheard of"}, {Kind: Started},
 		{Kind: Answered, Step: int64(f.pick(30)), Answer: &ModelAnswer{}}, {Kind: Finished, CallID: "c1", Result: &ToolResult{CallID: "c1"}},
@@ -255,5 +272,12 @@ func (f *interleaving) callEvent(id string) Event {
 	case 2:
 		return Event{Kind: Begun, CallID: id, Effect: []Effect{Read, Write}[f.pick(2)]}
 	}
-	return Event{Kind: Finished, CallID: id, Result: &ToolResult{CallID: id, Outcome: CallOK}}
+	e := Event{Kind: Finished, CallID: id, Result: &ToolResult{CallID: id, Outcome: CallOK, Text: strings.Repeat("x", 300*f.pick(2))}}
+	if f.pick(2) == 0 {
+		e.Saw = map[string]string{"/a": "1"}
+	}
+	if f.pick(3) == 0 {
+		e.Changes = []FileChange{{Path: "/a"}}
+	}
+	return e
 }

@@ -27,6 +27,9 @@ type ModelInfo struct {
 	Limits        ModelLimits
 }
 
+// Origin names the provider and its model: thinking belongs to both together.
+func (i *ModelInfo) Origin() string { return i.Provider + "/" + i.Model }
+
 // ModelLimits bound the attempts at one answer. Zero means the default.
 type ModelLimits struct {
 	Attempts  int           // 5
@@ -67,12 +70,18 @@ const (
 	NoDelta DeltaKind = iota
 	TextDelta
 	ThinkingDelta
+	ServerToolUse    // the provider runs a tool of its own: ID, Name, Data
+	ServerToolResult // it has run: ID, Name, Data, IsError
 )
 
 // Delta is a piece of an answer; provisional until the answer is applied.
 type Delta struct {
 	Kind DeltaKind
 	Text string
+
+	ID, Name string
+	Data     string // JSON: what the tool was asked, or its result; "" if that is not known
+	IsError  bool
 }
 
 // ModelAnswer is one whole answer. Calls bear the provider's ids in
@@ -81,6 +90,8 @@ type ModelAnswer struct {
 	Blocks     []Block // text, thinking, tool_call in the order received
 	Usage      Usage
 	StopReason string // "end", "tool_use", "max_tokens", "refusal"
+	// Origin is ModelInfo.Origin of the model that answered; the driver sets it.
+	Origin string `json:",omitempty"`
 }
 
 // ErrorClass says what may be done about a model's error.
@@ -91,6 +102,7 @@ const (
 	Retryable                   // 408, 429, 500, 502, 503, 529, a cut or idle stream: back off and ask again
 	ContextOverflow             // the request is too long
 	Terminal                    // anything else: the next in fallback
+	ReasoningRefused            // the provider does not take thinking of the history back: ask without it
 	RehearsalFailure            // the script ran out or an expectation failed: never retried, never a fallback
 )
 

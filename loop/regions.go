@@ -125,6 +125,7 @@ func (m *machine) replaceConversation(text string) {
 	blocks = append(blocks, Block{Kind: ReminderBlock, Text: text})
 	m.TaskAt = 0
 	m.History = History{remade: m.History.remade + 1}.with(Message{Role: User, Blocks: blocks})
+	m.forgetView()
 }
 
 // conversation is the text of the transcript, at most maxRegionText of it. A
@@ -153,7 +154,7 @@ func (s *State) conversation() string {
 func (m *Message) size() int {
 	n := 0
 	for _, b := range m.Blocks {
-		n += len(b.Text)
+		n += len(b.Text) + len(b.Raw)
 		if b.Call != nil {
 			n += len(b.Call.Name) + len(b.Call.Arguments)
 		}

@@ -56,6 +56,16 @@ func (m *machine) nextTurn() {
 }
 
 func (m *machine) prepare() {
+	m.trim()
+	if until := m.wantsSummary(); until > 0 {
+		m.sumUp(until)
+		return
+	}
+	m.assemble()
+}
+
+// assemble lets before_inference see what is about to be sent.
+func (m *machine) assemble() {
 	if m.Current().Has(BeforeInference) {
 		m.fire(BeforeInference, Preparing)
 		return
@@ -256,6 +266,8 @@ func (m *machine) resume(e Event) {
 		m.check()
 	case Stopping:
 		m.stopped()
+	case Compacting:
+		m.prepare()
 	}
 }
 

@@ -11,18 +11,19 @@ import (
 type Phase uint8
 
 const (
-	Idle      Phase = iota // no run, or it is over
-	Entering               // on_stage_enter
-	Preparing              // before_inference
-	Inferring              // the model
-	Reviewing              // after_inference
-	Vetting                // on_tool_call, for a batch
-	Acting                 // calls
-	Exiting                // on_stage_exit
-	Completed              // on_completion
-	Failing                // on_error
-	Stopping               // calls that still run, before the end
-	Checking               // the hooks of validation, for a batch
+	Idle       Phase = iota // no run, or it is over
+	Entering                // on_stage_enter
+	Preparing               // before_inference
+	Inferring               // the model
+	Reviewing               // after_inference
+	Vetting                 // on_tool_call, for a batch
+	Acting                  // calls
+	Exiting                 // on_stage_exit
+	Completed               // on_completion
+	Failing                 // on_error
+	Stopping                // calls that still run, before the end
+	Checking                // the hooks of validation, for a batch
+	Compacting              // a summary of older turns
 )
 
 // RunStatus is how the newest run of a session stands.
@@ -78,16 +79,17 @@ type Call struct {
 	Result         *ToolResult
 	// Child is the run of a spawn call, QuestionID the question of an ask_user
 	// call; Waits says that a person is waited for, by the call or its child.
-	Child      *Child
-	QuestionID string
-	Waits      bool
-	Unknown    bool        // there is no such tool
-	Faults     []Fault     // of the arguments, where they do not fit
-	Coerced    []Coercion  // what validation read as another type
-	Counted    bool        // in ToolCounts
-	Gate       *GateRecord // nil: its hooks were not asked yet
-	Resumed    bool        // it had passed the gate in a process that died
-	Untold     bool        // CallDone: nobody was told of it yet
+	Child         *Child
+	QuestionID    string
+	Waits         bool
+	Unknown       bool        // there is no such tool
+	Faults        []Fault     // of the arguments, where they do not fit
+	Coerced       []Coercion  // what validation read as another type
+	Counted       bool        // in ToolCounts
+	Gate          *GateRecord // nil: its hooks were not asked yet
+	Resumed       bool        // it had passed the gate in a process that died
+	Untold        bool        // CallDone: nobody was told of it yet
+	Read, Changed []string    // CallDone: the files that it showed or changed
 }
 
 // Steer is something that the user said while the run was at work.
@@ -117,7 +119,8 @@ type State struct {
 	Phase   Phase
 	Step    int64 // the last command that wants an answer
 	History History
-	TaskAt  int // where the prompt is in the history, -1 when a hook replaced the conversation
+	View    View // what requests leave out of it
+	TaskAt  int  // where the prompt is in the history, -1 when a hook replaced the conversation
 	Task    string
 	Output  string // the newest text of the model in this run
 
@@ -146,6 +149,13 @@ type State struct {
 	Replays    map[string]*ToolResult // of this run, by key
 	Nudges     []string               // what the host says behind the batch
 	Nudged     map[string]bool        // what it said in this run, by id
+
+	// Context is the size of the newest request and its answer, in tokens, as
+	// the provider counted them; ContextAt is how many messages that were.
+	Context   int64
+	ContextAt int
+	Summaries int // of older turns, in the session
+	Failed    int // requests since the last answer that failed and are on record
 
 	Usage   Usage            // of the run, sub-agents and decisions counted in
 	Spent   map[string]Usage // what each of those used, by its id

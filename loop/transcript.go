@@ -19,6 +19,9 @@ const (
 type Message struct {
 	Role   Role    `json:"role"`
 	Blocks []Block `json:"blocks"`
+	// Origin is the provider and the model that an assistant message came
+	// from. Its thinking is sent back to no other.
+	Origin string `json:"origin,omitempty"`
 }
 
 // BlockKind is what a block holds.
@@ -30,6 +33,9 @@ const (
 	CallBlock     BlockKind = "tool_call"
 	ResultBlock   BlockKind = "tool_result"
 	ImageBlock    BlockKind = "image"
+	// ServerBlock is what a tool of the provider's was asked or found, in the
+	// provider's own form. Like thinking it is sent back to no other.
+	ServerBlock BlockKind = "server_tool"
 	// ReminderBlock is text from the host, framed so that neither a model nor
 	// a tool's output can imitate it.
 	ReminderBlock BlockKind = "reminder"
@@ -37,13 +43,14 @@ const (
 
 // Block is a part of a message; Kind says which fields count.
 type Block struct {
-	Kind      BlockKind   `json:"kind"`
-	Text      string      `json:"text,omitempty"`      // text, thinking, reminder
-	Signature string      `json:"signature,omitempty"` // thinking: the provider's own, opaque
-	Call      *ToolCall   `json:"call,omitempty"`
-	Result    *ToolResult `json:"result,omitempty"`
-	MediaType string      `json:"mediaType,omitempty"` // image
-	Data      []byte      `json:"data,omitempty"`      // image
+	Kind      BlockKind       `json:"kind"`
+	Text      string          `json:"text,omitempty"`      // text, thinking, reminder
+	Signature string          `json:"signature,omitempty"` // thinking: the provider's own, opaque
+	Call      *ToolCall       `json:"call,omitempty"`
+	Result    *ToolResult     `json:"result,omitempty"`
+	MediaType string          `json:"mediaType,omitempty"` // image
+	Data      []byte          `json:"data,omitempty"`      // image
+	Raw       json.RawMessage `json:"raw,omitempty"`       // server_tool
 }
 
 // ToolCall is one call that the model asks for.

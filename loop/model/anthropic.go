@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -46,7 +47,7 @@ func (a *Anthropic) Stream(ctx context.Context, req loop.ModelRequest, onDelta f
 	if err != nil {
 		return loop.ModelAnswer{}, terminal(ctx, err)
 	}
-	w := newWatch(ctx, a.model.Name, idleLimit(a.model))
+	w := newWatch(ctx, a.model)
 	defer w.stop()
 	// The service is made without the SDK's client, which would look for keys
 	// and addresses in the environment by itself.
@@ -67,7 +68,7 @@ func (a *Anthropic) Stream(ctx context.Context, req loop.ModelRequest, onDelta f
 	begin := a.options.Now()
 	stream := service.NewStreaming(w.ctx, params)
 	defer stream.Close()
-	r := anthropicReader{model: a.model, onDelta: onDelta}
+	r := anthropicReader{model: a.model, onDelta: onDelta, came: w.came}
 	for stream.Next() {
 		if err := r.event(stream.Current()); err != nil {
 			return loop.ModelAnswer{}, w.ended(ctx, a.model.Name, err, func(err error) error { return err })
@@ -119,8 +120,9 @@ func terminal(ctx context.Context, err error) error {
 type anthropicReader struct {
 	model   manifest.Model
 	onDelta func(loop.Delta)
-	started bool // an event came
-	stopped bool // the message is complete
+	came    func(int) // counts bytes of the answer
+	started bool      // an event came
+	stopped bool      // the message is complete
 	blocks  []anthropicBlock
 	usage   loop.Usage
 	reason  anthropic.StopReason
@@ -132,6 +134,7 @@ type anthropicBlock struct {
 	text      strings.Builder // text, thinking, or the call's arguments
 	signature string
 	id, name  string
+	result    json.RawMessage // what a tool of the provider's found
 	whole     bool
 }
 
@@ -154,6 +157,10 @@ func (r *anthropicReader) event(e anthropic.MessageStreamEventUnion) error {
 		if b.Type == "redacted_thinking" {
 			next.signature = redacted + b.Data
 		}
+		if strings.HasSuffix(b.Type, "_tool_result") {
+			next.result = json.RawMessage(b.RawJSON())
+			r.onDelta(loop.Delta{Kind: loop.ServerToolResult, ID: b.ToolUseID, Name: r.serverTool(b.ToolUseID), Data: b.JSON.Content.Raw(), IsError: strings.Contains(b.JSON.Content.Raw(), `_error"`)})
+		}
 		r.blocks = append(r.blocks, next)
 		r.grow(len(r.blocks)-1, b.Text+b.Thinking)
 	case "content_block_delta":
@@ -168,14 +175,20 @@ func (r *anthropicReader) event(e anthropic.MessageStreamEventUnion) error {
 			r.grow(int(e.Index), e.Delta.Thinking)
 		case "signature_delta":
 			b.signature += e.Delta.Signature
+			r.came(len(e.Delta.Signature))
 		case "input_json_delta":
 			b.text.WriteString(e.Delta.PartialJSON)
+			r.came(len(e.Delta.PartialJSON))
 		}
 	case "content_block_stop":
 		if e.Index < 0 || e.Index >= int64(len(r.blocks)) {
 			return r.malformed("the end of a block that was not begun")
 		}
-		r.blocks[e.Index].whole = true
+		b := &r.blocks[e.Index]
+		b.whole = true
+		if b.kind == "server_tool_use" {
+			r.onDelta(loop.Delta{Kind: loop.ServerToolUse, ID: b.id, Name: b.name, Data: string(arguments(b.text.String()))})
+		}
 	case "message_delta":
 		r.reason = e.Delta.StopReason
 		r.count(e.Usage)
@@ -205,12 +218,23 @@ func (r *anthropicReader) grow(index int, piece string) {
 	}
 	b := &r.blocks[index]
 	b.text.WriteString(piece)
+	r.came(len(piece))
 	switch b.kind {
 	case "text":
 		r.onDelta(loop.Delta{Kind: loop.TextDelta, Text: piece})
 	case "thinking":
 		r.onDelta(loop.Delta{Kind: loop.ThinkingDelta, Text: piece})
 	}
+}
+
+// serverTool is the name of the provider's tool with that use.
+func (r *anthropicReader) serverTool(id string) string {
+	for i := range r.blocks {
+		if r.blocks[i].kind == "server_tool_use" && r.blocks[i].id == id {
+			return r.blocks[i].name
+		}
+	}
+	return ""
 }
 
 func (r *anthropicReader) malformed(what string) error {
@@ -231,8 +255,16 @@ func (r *anthropicReader) answer() (loop.ModelAnswer, error) {
 			}
 		case "thinking", "redacted_thinking":
 			out.Blocks = append(out.Blocks, loop.Block{Kind: loop.ThinkingBlock, Text: b.text.String(), Signature: b.signature})
+		case "server_tool_use":
+			if raw, err := json.Marshal(map[string]any{"type": b.kind, "id": b.id, "name": b.name, "input": json.RawMessage(object(arguments(b.text.String())))}); err == nil {
+				out.Blocks = append(out.Blocks, loop.Block{Kind: loop.ServerBlock, Raw: raw})
+			}
 		case "tool_use":
 			out.Blocks = append(out.Blocks, loop.Block{Kind: loop.CallBlock, Call: &loop.ToolCall{ProviderID: b.id, Name: b.name, Arguments: arguments(b.text.String())}})
+		default:
+			if b.result != nil {
+				out.Blocks = append(out.Blocks, loop.Block{Kind: loop.ServerBlock, Raw: b.result})
+			}
 		}
 	}
 	switch r.reason {

@@ -113,6 +113,8 @@ func anthropicBlocks(m loop.Message, ids map[string]string) []anthropic.ContentB
 			} else if b.Signature != "" {
 				rest = append(rest, anthropic.NewThinkingBlock(b.Signature, b.Text))
 			}
+		case loop.ServerBlock:
+			rest = append(rest, param.Override[anthropic.ContentBlockParamUnion](b.Raw))
 		case loop.ImageBlock:
 			rest = append(rest, anthropic.NewImageBlockBase64(b.MediaType, base64.StdEncoding.EncodeToString(b.Data)))
 		case loop.CallBlock:

@@ -72,7 +72,7 @@ func info(m manifest.Model) loop.ModelInfo {
 	}
 	return loop.ModelInfo{
 		Name: m.Name, Provider: m.Provider, Model: m.Model, ContextWindow: window, MaxTokens: maxTokens(m), Fallback: m.Fallback,
-		Limits: loop.ModelLimits{Attempts: orElse(m.Attempts, 5), TotalWait: orElse(m.TotalWait, 2*time.Minute), Idle: idleLimit(m)},
+		Limits: loop.ModelLimits{Attempts: orElse(m.Attempts, 5), TotalWait: orElse(m.TotalWait, defaultTotalWait), Idle: idleLimit(m)},
 	}
 }
 
@@ -82,6 +82,9 @@ func orElse[T int | time.Duration](value, otherwise T) T {
 	}
 	return otherwise
 }
+
+// defaultTotalWait is limits.total_wait where it is not set.
+const defaultTotalWait = 2 * time.Minute
 
 func idleLimit(m manifest.Model) time.Duration { return orElse(m.Idle, 90*time.Second) }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 
@@ -49,7 +50,7 @@ func (o *OpenAI) Stream(ctx context.Context, req loop.ModelRequest, onDelta func
 	if err != nil {
 		return loop.ModelAnswer{}, terminal(ctx, err)
 	}
-	w := newWatch(ctx, o.model.Name, idleLimit(o.model))
+	w := newWatch(ctx, o.model)
 	defer w.stop()
 	options := []option.RequestOption{
 		option.WithEnvironmentProduction(), option.WithHTTPClient(o.options.HTTPClient), option.WithMaxRetries(0),
@@ -69,7 +70,7 @@ func (o *OpenAI) Stream(ctx context.Context, req loop.ModelRequest, onDelta func
 	begin := o.options.Now()
 	stream := service.NewStreaming(w.ctx, params)
 	defer stream.Close()
-	r := openAIReader{model: o.model, onDelta: onDelta}
+	r := openAIReader{model: o.model, onDelta: onDelta, came: w.came}
 	for stream.Next() {
 		r.chunk(stream.Current())
 	}
@@ -108,6 +109,10 @@ func (o *OpenAI) explain(started bool, err error) error {
 // keeps only what is under "error".
 func openAIBody(e *openai.Error) []byte {
 	raw := e.RawJSON()
+	if raw == "" && e.Response != nil && e.Response.Body != nil { // it was no JSON; the SDK keeps it there
+		body, _ := io.ReadAll(io.LimitReader(e.Response.Body, 4*maxErrorText))
+		return body
+	}
 	if !json.Valid([]byte(raw)) {
 		return []byte(raw)
 	}
@@ -118,6 +123,7 @@ func openAIBody(e *openai.Error) []byte {
 type openAIReader struct {
 	model    manifest.Model
 	onDelta  func(loop.Delta)
+	came     func(int) // counts bytes of the answer
 	started  bool
 	text     strings.Builder
 	thinking strings.Builder
@@ -150,6 +156,7 @@ func (r *openAIReader) chunk(c openai.ChatCompletionChunk) {
 				var piece string
 				if json.Unmarshal([]byte(extra.Raw()), &piece) == nil && piece != "" {
 					r.thinking.WriteString(piece)
+					r.came(len(piece))
 					r.onDelta(loop.Delta{Kind: loop.ThinkingDelta, Text: piece})
 					break
 				}
@@ -157,10 +164,12 @@ func (r *openAIReader) chunk(c openai.ChatCompletionChunk) {
 		}
 		if d.Content != "" {
 			r.text.WriteString(d.Content)
+			r.came(len(d.Content))
 			r.onDelta(loop.Delta{Kind: loop.TextDelta, Text: d.Content})
 		}
 		if d.Refusal != "" {
 			r.refusal.WriteString(d.Refusal)
+			r.came(len(d.Refusal))
 			r.onDelta(loop.Delta{Kind: loop.TextDelta, Text: d.Refusal})
 		}
 		for _, call := range d.ToolCalls {
@@ -192,6 +201,7 @@ func (r *openAIReader) call(d openai.ChatCompletionChunkChoiceDeltaToolCall) {
 		at.name = d.Function.Name
 	}
 	at.arguments.WriteString(d.Function.Arguments)
+	r.came(len(d.Function.Arguments))
 }
 
 func (r *openAIReader) answer() loop.ModelAnswer {

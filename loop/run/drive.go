@@ -291,6 +291,10 @@ func (r *activeRun) apply(p *posted) []loop.Command {
 		Event: p.event, Shown: show, Decisions: p.decisions, Planned: p.planned, Done: p.done, Ask: p.ask,
 		Withdraw: p.withdraw,
 	}
+	if p.event.Kind == loop.Compacted && p.event.Usage != nil {
+		used := r.usage
+		row.Usage = &used
+	}
 	if p.event.Kind == loop.Answered {
 		r.forgetTrail() // it was about calls that are over
 		used := r.usage
@@ -412,6 +416,8 @@ func (r *activeRun) do(c loop.Command) {
 		r.start(func(ctx context.Context, s loop.State) { r.fire(ctx, c, s) })
 	case loop.CallModel:
 		r.start(func(ctx context.Context, s loop.State) { r.infer(ctx, c.Step, s) })
+	case loop.SumUp:
+		r.start(func(ctx context.Context, s loop.State) { r.sumUp(ctx, c, s) })
 	case loop.Dispatch:
 		r.start(func(ctx context.Context, s loop.State) { r.dispatch(ctx, c.Calls, s) })
 	case loop.CheckCalls:

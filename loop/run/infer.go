@@ -90,8 +90,10 @@ func (c *modelChain) next() (loop.Model, error) {
 func (r *activeRun) infer(ctx context.Context, step int64, s loop.State) {
 	chain := r.gear.models
 	for {
-		answer, err := r.attempts(ctx, s, chain.model, chain.current())
-		if ctx.Err() != nil {
+		q := asking{run: r, step: step, state: s, model: chain.model, name: chain.current()}
+		answer, err := q.attempts(ctx)
+		s = q.state
+		if ctx.Err() != nil || errors.Is(err, errHookFailed) {
 			return
 		}
 		if err == nil {
@@ -109,6 +111,7 @@ func (r *activeRun) infer(ctx context.Context, step int64, s loop.State) {
 			r.post(posted{event: loop.Event{Kind: loop.ModelFailed, Step: step, Error: fmt.Sprintf("model %q: %v; %v", failed, err, nextErr)}})
 			return
 		}
+		r.fellBack(ctx, &s, failed, chain.current(), err)
 		r.note(loop.Note{Level: "warning", Text: fmt.Sprintf("model %q failed: %v; going on with %q", failed, err, chain.current())})
 	}
 }
@@ -123,43 +126,6 @@ func (r *activeRun) noteCut(model string, a loop.ModelAnswer) {
 	}
 }
 
-// attempts asks one model, again and again while its errors may pass, within
-// its limits.
-func (r *activeRun) attempts(ctx context.Context, s loop.State, m loop.Model, name string) (loop.ModelAnswer, error) {
-	limits := m.Info().Limits
-	if limits.Attempts <= 0 {
-		limits.Attempts = 5
-	}
-	if limits.TotalWait <= 0 {
-		limits.TotalWait = 2 * time.Minute
-	}
-	req := r.request(s, name)
-	var waited time.Duration
-	for attempt := 1; ; attempt++ {
-		answer, err := m.Stream(ctx, req, func(d loop.Delta) { r.delta(s, d) })
-		if err == nil || ctx.Err() != nil {
-			return answer, err
-		}
-		r.stream.drop()
-		var modelErr *loop.ModelError
-		if !errors.As(err, &modelErr) || modelErr.Class != loop.Retryable {
-			return answer, err
-		}
-		if attempt >= limits.Attempts {
-			return answer, fmt.Errorf("%w (%d attempts)", err, attempt)
-		}
-		wait := backoff(attempt, modelErr.RetryAfter)
-		if waited+wait > limits.TotalWait {
-			return answer, fmt.Errorf("%w (waiting %v more would exceed the limit of %v)", err, wait, limits.TotalWait)
-		}
-		waited += wait
-		r.note(loop.Note{Attempt: attempt + 1, AfterMs: wait.Milliseconds(), Because: err.Error()})
-		if err := r.svc.sleep(ctx, wait); err != nil {
-			return answer, err
-		}
-	}
-}
-
 // backoff is how long to wait before the attempt after this one: what the
 // server asked for, else 0.5 s doubled each time up to 30 s, a fifth of it by
 // chance so that many clients do not come back at once.
@@ -169,18 +135,6 @@ func backoff(attempt int, asked time.Duration) time.Duration {
 	}
 	d := min(500*time.Millisecond<<(min(attempt, 8)-1), 30*time.Second)
 	return d - d/10 + time.Duration(rand.Int64N(int64(d/5)+1))
-}
-
-// request is what the model is sent.
-func (r *activeRun) request(s loop.State, model string) loop.ModelRequest {
-	return loop.ModelRequest{
-		System:   s.System(),
-		Messages: r.framed(s),
-		Tools:    r.gear.specs(r.pin, s.Stage),
-		Agent:    s.Course.Agent,
-		Depth:    s.Depth,
-		Turn:     s.Answers[model],
-	}
 }
 
 // delta shows a piece of an answer.

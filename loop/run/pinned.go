@@ -286,6 +286,7 @@ func (p *pinned) course(g *gear, instructions string) *loop.Course {
 		Agent: a.Name, Model: p.Model, Mode: p.Mode, Entry: a.Entry, Instructions: instructions,
 		Limits:     loop.CourseLimits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Cost: cfg.Limits.Cost, Agents: cfg.Limits.Agents, Depth: cfg.Limits.Depth},
 		MaxRetries: cfg.Behavior.MaxRetries, OutputBudget: cfg.Behavior.ToolOutputBudget,
+		Wire: wireCourse(&cfg.Behavior, g.models),
 	}
 	for _, st := range a.Stages {
 		sc := loop.StageCourse{Name: st.Name, System: st.System, MaxTurns: st.MaxTurns, Next: st.Next}

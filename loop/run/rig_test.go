@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -238,6 +239,7 @@ func (m *scripted) requests() []loop.ModelRequest {
 
 func (m *scripted) Stream(ctx context.Context, req loop.ModelRequest, onDelta func(loop.Delta)) (loop.ModelAnswer, error) {
 	m.mu.Lock()
+	req.Messages = slices.Clone(req.Messages) // what is sent later may be written over them
 	m.asked = append(m.asked, req)
 	if err := loop.WellFormed(req.Messages); err != nil {
 		m.mu.Unlock()

@@ -43,6 +43,10 @@ func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Comma
 				v.CallID, v.Agent, v.ChildRunID, v.ChildSessionID = c.ID, c.Child.Agent, c.Child.RunID, c.Child.SessionID
 			})
 		}
+	case loop.Compacted, loop.CompactFailed:
+		if len(commands) > 0 || next.Summaries != r.state.Summaries {
+			r.addNote(add, compactNote(e))
+		}
 	}
 	for _, c := range commands {
 		switch c.Kind {
