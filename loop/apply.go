@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -35,6 +36,8 @@ func Apply(s State, e Event) (State, []Command) {
 		m.compacted(e)
 	case Steered:
 		m.steered(e)
+	case Set:
+		m.set(e)
 	case Asked, Resolved, Begun, Finished:
 		m.call(e)
 	case Gated:
@@ -102,6 +105,7 @@ func (m *machine) start(e Event) {
 		Answers: old.Answers, Grants: old.Grants, Taint: old.Taint.With(e.Label),
 		Since: e.At,
 	}
+	m.Chosen = old.Chosen
 	m.TaskAt = m.History.Len()
 	m.History = m.History.with(Message{Role: User, Blocks: e.Prompt})
 	m.Task = blockText(e.Prompt)
@@ -132,6 +136,30 @@ func (m *machine) steered(e Event) {
 			m.skipRest()
 		}
 	}
+}
+
+// set keeps the mode and the model that the user chose for the session. A run
+// under way has them from its next turn on.
+func (m *machine) set(e Event) {
+	if e.Mode != "" {
+		m.Chosen.Mode = e.Mode
+	}
+	if e.Model != "" {
+		m.Chosen.Model = e.Model
+	}
+	m.Chosen.Due = m.Active()
+}
+
+// takeChoice lets what was chosen hold, at the start of a turn.
+func (m *machine) takeChoice() {
+	if !m.Chosen.Due {
+		return
+	}
+	m.Chosen.Due = false
+	course := *m.Course
+	course.Mode = cmp.Or(m.Chosen.Mode, course.Mode)
+	course.Model = cmp.Or(m.Chosen.Model, course.Model)
+	m.Course = &course
 }
 
 // say puts what the user said meanwhile into the conversation.

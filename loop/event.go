@@ -22,6 +22,7 @@ const (
 	TimeExpired   EventKind = "time_expired"  // the run's time is up
 	StopWaiting   EventKind = "stop_waiting"  // what still runs does not end by itself
 	RunResumed    EventKind = "run_resumed"   // the process that drove the run is gone, another one goes on
+	Set           EventKind = "set"           // mode or model of the session: Mode, Model; from the next turn on
 	Hooked        EventKind = "hooked"        // hooks of a turn-loop event were asked: Point, States; the caller acts on what they said
 	Gated         EventKind = "gated"         // the hooks before a call were asked: CallID, Digest, Arguments, Result, Kept
 	CallsChecked  EventKind = "calls_checked" // answers CheckCalls: Results
@@ -81,7 +82,7 @@ type Event struct {
 	// Answered
 	Answer  *ModelAnswer  `json:"answer,omitempty"`
 	Checked []CheckedCall `json:"checked,omitempty"`
-	Model   string        `json:"model,omitempty"`
+	Model   string        `json:"model,omitempty"` // Set, too
 
 	// Overflowed, Compacted
 	Cutoff int   `json:"cutoff,omitempty"` // tool output and media of the messages before it are stubs
@@ -103,7 +104,8 @@ type Event struct {
 	By         string          `json:"by,omitempty"`
 	Arguments  json.RawMessage `json:"arguments,omitempty"` // Resolved: edited by the user
 	Hunks      []int           `json:"hunks,omitempty"`
-	Grant      string          `json:"grant,omitempty"` // a rule that holds for the session
+	Grant      string          `json:"grant,omitempty"`  // a rule that holds for the session
+	Always     string          `json:"always,omitempty"` // a rule that holds for the workspace; the core does not look at it
 	Effect     Effect          `json:"effect,omitempty"`
 	Title      string          `json:"title,omitempty"`
 	Result     *ToolResult     `json:"result,omitempty"`
@@ -129,6 +131,8 @@ type Event struct {
 	Child *Child `json:"child,omitempty"` // Spawned
 	Usage *Usage `json:"usage,omitempty"` // Spent; Compacted: of the request for the summary
 	Waits bool   `json:"waits,omitempty"` // Questioned
+
+	Mode Mode `json:"mode,omitempty"` // Set
 }
 
 // HookedCall is a call as on_tool_call left it.

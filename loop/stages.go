@@ -49,6 +49,7 @@ func (m *machine) nextTurn() {
 	}
 	m.say(m.Steers)
 	m.Steers = nil
+	m.takeChoice()
 	m.Turn++
 	m.StageTurns++
 	m.Retries = 0

@@ -95,6 +95,14 @@ type Call struct {
 // Steer is something that the user said while the run was at work.
 type Steer struct{ ID, Text string }
 
+// SessionChoice is the mode and the model that the user set for a session; what is
+// empty is the agent's.
+type SessionChoice struct {
+	Mode  Mode
+	Model string
+	Due   bool // for the run under way, at its next turn
+}
+
 // Ending is how a run that is about to end will end.
 type Ending struct {
 	Status RunStatus
@@ -144,6 +152,8 @@ type State struct {
 	Grants    []string // session rules
 	// Taint is the highest label of what is or ever was in the conversation.
 	Taint Label
+	// Chosen is what the user set for the session.
+	Chosen SessionChoice
 
 	ToolCounts map[string]int         // calls that began in this run, by tool
 	Replays    map[string]*ToolResult // of this run, by key

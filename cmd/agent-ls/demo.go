@@ -216,7 +216,7 @@ func (d *demo) relative(path string) string {
 
 func (d *demo) openAgent() error {
 	var err error
-	d.agent, err = d.dirs.open(d.screen, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	d.agent, err = d.dirs.open(d.screen, slog.New(masking(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))))
 	return err
 }
 

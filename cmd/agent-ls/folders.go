@@ -12,7 +12,9 @@ import (
 	"agent-ls/hooks/check"
 	"agent-ls/loop/agent"
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/redact"
 	"agent-ls/loop/run"
+	"agent-ls/loop/sandbox"
 	"agent-ls/loop/tool"
 	"agent-ls/loop/trust"
 )
@@ -139,5 +141,10 @@ func quiet() *slog.Logger {
 			level = slog.LevelDebug
 		}
 	}
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	return slog.New(masking(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
+}
+
+// masking keeps secrets out of what a log handler writes.
+func masking(to slog.Handler) slog.Handler {
+	return redact.New(os.Environ(), sandbox.Secret).Handler(to)
 }

@@ -47,6 +47,9 @@ func newRunCommand(dirs *folders) *cobra.Command {
 			default:
 				return &statusError{statusUsage, fmt.Sprintf("unknown mode %q; the modes are ask, plan and auto", mode)}
 			}
+			if !cmd.Flags().Changed("mode") {
+				params.Mode = "" // the session's own, else ask
+			}
 			if err := refuseInSandbox("run --mode auto", params.Mode == loop.ModeAuto); err != nil {
 				return err
 			}

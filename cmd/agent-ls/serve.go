@@ -106,5 +106,5 @@ func serverLog(path string) (*slog.Logger, func(), error) {
 			return nil, nil, fmt.Errorf("AGENT_LS_LOG=%s: want debug, info, warn or error", text)
 		}
 	}
-	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), done, nil
+	return slog.New(masking(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}))), done, nil
 }

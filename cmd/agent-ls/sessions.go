@@ -24,7 +24,8 @@ func newSessionsCommand(dirs *folders) *cobra.Command {
 			return refuseInSandbox("sessions", true)
 		},
 	}
-	cmd.AddCommand(newSessionsListCommand(dirs), newSessionsShowCommand(dirs), newSessionsResumeCommand(dirs), newSessionsUndoCommand(dirs))
+	cmd.AddCommand(newSessionsListCommand(dirs), newSessionsShowCommand(dirs), newSessionsExportCommand(dirs), newSessionsResumeCommand(dirs),
+		newSessionsForkCommand(dirs), newSessionsSetCommand(dirs), newSessionsUndoCommand(dirs), newSessionsDeleteCommand(dirs), newSessionsAuditCommand(dirs))
 	return group(cmd)
 }
 

@@ -32,16 +32,20 @@ type storedAnswer struct {
 	By string `json:"by"`
 }
 
-func addApproval(tx *sql.Tx, a *report.Approval) error {
+func encodeApproval(a *report.Approval) ([]byte, error) {
 	stored := storedApproval{Approval: *a}
 	for _, e := range a.Edits {
 		stored.Paths = append(stored.Paths, e.Path)
 	}
 	body, err := json.Marshal(stored)
 	if err != nil {
-		return fmt.Errorf("journal: encode approval %s: %w", a.ID, err)
+		return nil, fmt.Errorf("journal: encode approval %s: %w", a.ID, err)
 	}
-	_, err = tx.Exec(`INSERT INTO approvals (id, session_id, run_id, call_id, body, state) VALUES (?, ?, ?, ?, ?, 'open')`,
+	return body, nil
+}
+
+func addApproval(tx *sql.Tx, a *report.Approval, body []byte) error {
+	_, err := tx.Exec(`INSERT INTO approvals (id, session_id, run_id, call_id, body, state) VALUES (?, ?, ?, ?, ?, 'open')`,
 		a.ID, a.SessionID, a.RunID, a.CallID, body)
 	if err != nil {
 		return fmt.Errorf("journal: approval %s: %w", a.ID, err)

@@ -10,11 +10,11 @@ import (
 // what was undone.
 func (j *Journal) Edits(ctx context.Context, runID, callID string) ([]Edit, error) {
 	var found []Edit
-	err := j.each(ctx, `SELECT n, run_id, call_id, path, before, after, created, state FROM edits
+	err := j.each(ctx, `SELECT n, run_id, call_id, path, before, after, created, state, gone, mode FROM edits
 		WHERE run_id = ?1 AND (?2 = '' OR call_id = ?2) AND state <> 'undone' ORDER BY n`, []any{runID, callID}, func(rows *sql.Rows) error {
 		var e Edit
 		var state string
-		if err := rows.Scan(&e.N, &e.RunID, &e.CallID, &e.Path, &e.Before, &e.After, &e.Created, &state); err != nil {
+		if err := rows.Scan(&e.N, &e.RunID, &e.CallID, &e.Path, &e.Before, &e.After, &e.Created, &state, &e.Gone, &e.Mode); err != nil {
 			return err
 		}
 		e.Planned = state == "planned"
@@ -24,9 +24,10 @@ func (j *Journal) Edits(ctx context.Context, runID, callID string) ([]Edit, erro
 	return found, err
 }
 
-// AddEdit records a change that came after its call was over.
+// AddEdit records a change that came after its call was over. It is no part of
+// the chain.
 func (j *Journal) AddEdit(ctx context.Context, e Edit) error {
-	return j.change(ctx, func(tx *sql.Tx) error { return addEdit(tx, e, "done") })
+	return j.change(ctx, func(tx *sql.Tx) error { return addEdit(tx, e, "done", 0) })
 }
 
 // Undone marks edits as put back.

@@ -23,7 +23,7 @@ import (
 )
 
 // version is the layout of the database that this program writes.
-const version = 1
+const version = 2
 
 // Journal is an open journal. It may be used from many goroutines.
 type Journal struct {
@@ -35,6 +35,7 @@ type Journal struct {
 	writerMu sync.Mutex // one writer in this process, so that none waits busily
 	conn     *sql.Conn
 	append   *sql.Stmt
+	heads    map[string]head // newest link of the sessions that this process writes
 
 	leaseMu sync.Mutex
 	lease   *fileLock // what shows others that this process lives, once needed
@@ -61,7 +62,7 @@ func Open(path string) (*Journal, error) {
 	if err := private(path); err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
-	j := &Journal{path: path, owner: newOwner()}
+	j := &Journal{path: path, owner: newOwner(), heads: map[string]head{}}
 	if err := j.open(); err != nil {
 		err = errors.Join(err, j.Close())
 		return nil, j.explain(err)
@@ -122,7 +123,7 @@ func dsn(path string, readOnly bool) string {
 	q := url.Values{}
 	// NORMAL is safe against the death of the process, which is what a resume
 	// is for; a power cut can cost the last steps but not the database.
-	q["_pragma"] = []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "foreign_keys(ON)"}
+	q["_pragma"] = []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "foreign_keys(ON)", "secure_delete(ON)"}
 	q.Set("_txlock", "immediate")
 	if readOnly {
 		q["_pragma"] = []string{"busy_timeout(10000)", "query_only(ON)"}
@@ -154,6 +155,9 @@ func (j *Journal) migrate(ctx context.Context) error {
 	if have == version {
 		return tx.Commit()
 	}
+	if have > 0 {
+		return j.upgrade(ctx, tx, have)
+	}
 	var tables int
 	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
 		return err
@@ -163,6 +167,20 @@ func (j *Journal) migrate(ctx context.Context) error {
 	}
 	if _, err := tx.ExecContext(ctx, schema); err != nil {
 		return err
+	}
+	return tx.Commit()
+}
+
+// upgrade brings an older layout up to this program's, all of it or nothing.
+func (j *Journal) upgrade(ctx context.Context, tx *sql.Tx, have int) error {
+	for ; have < version; have++ {
+		text, known := upgrades[have]
+		if !known {
+			return fmt.Errorf("it has layout %d, which nothing leads on from", have)
+		}
+		if _, err := tx.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("bring it from layout %d to %d: %w", have, have+1, err)
+		}
 	}
 	return tx.Commit()
 }
@@ -213,8 +231,9 @@ func (j *Journal) Close() error {
 
 var errClosed = errors.New("the journal is closed")
 
-// change runs f in a transaction that no other writer can be in.
-func (j *Journal) change(ctx context.Context, f func(*sql.Tx) error) error {
+// change runs f in a transaction that no other writer can be in, and then,
+// behind a commit, what depends on that.
+func (j *Journal) change(ctx context.Context, f func(*sql.Tx) error, then ...func()) error {
 	j.writerMu.Lock()
 	defer j.writerMu.Unlock()
 	if j.conn == nil {
@@ -230,6 +249,9 @@ func (j *Journal) change(ctx context.Context, f func(*sql.Tx) error) error {
 	}
 	if err := tx.Commit(); err != nil {
 		return j.explain(err)
+	}
+	for _, do := range then {
+		do()
 	}
 	return nil
 }

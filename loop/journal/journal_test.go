@@ -90,7 +90,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		want    string
 	}{
 		"garbage": {func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("not a database ", 100)), 0o600) }, "is damaged"},
-		"newer":   {sqlite("PRAGMA user_version = 99"), "newer agent-ls (layout 99, this one knows 1)"},
+		"newer":   {sqlite("PRAGMA user_version = 99"), "newer agent-ls (layout 99, this one knows 2)"},
 		"foreign": {sqlite("PRAGMA user_version = 0"), "not a journal of agent-ls"},
 		"cut": {func(p string) error {
 			if err := sqlite("VACUUM")(p); err != nil {

@@ -9,7 +9,11 @@ CREATE TABLE sessions (
 	started_at INTEGER NOT NULL,          -- Unix milliseconds
 	status     TEXT NOT NULL,             -- running, waiting, done, failed, cancelled
 	run_id     TEXT NOT NULL DEFAULT '',  -- the newest run
-	owner      TEXT NOT NULL DEFAULT ''   -- the process that drives it
+	owner      TEXT NOT NULL DEFAULT '',  -- the process that drives it
+	changed_at INTEGER NOT NULL DEFAULT 0, -- when the status last changed, Unix milliseconds
+	parent     TEXT NOT NULL DEFAULT '',  -- the session that it was forked from
+	head       BLOB,                      -- the chain's link at head_step
+	head_step  INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX sessions_newest ON sessions (started_at DESC, id DESC);
 CREATE TABLE runs (
@@ -29,7 +33,8 @@ CREATE TABLE steps (
 	turn       INTEGER NOT NULL,
 	event      BLOB NOT NULL,             -- loop.Event
 	shown      BLOB,                      -- []report.Event
-	usage      TEXT                       -- the session's, where it changed
+	usage      TEXT,                      -- the session's, where it changed
+	chain      BLOB                       -- see chain.go; NULL where layout 1 wrote it
 );
 CREATE INDEX steps_session ON steps (session_id, id);
 CREATE TABLE decisions (
@@ -39,7 +44,8 @@ CREATE TABLE decisions (
 	event      TEXT NOT NULL,
 	path       TEXT NOT NULL,
 	action     TEXT NOT NULL,
-	body       BLOB NOT NULL
+	body       BLOB NOT NULL,
+	step       INTEGER NOT NULL DEFAULT 0 -- the one that it was written with
 );
 CREATE INDEX decisions_run ON decisions (run_id, n);
 CREATE INDEX decisions_hook ON decisions (hook_id, n);
@@ -63,7 +69,10 @@ CREATE TABLE edits (
 	before     BLOB,
 	after      BLOB,
 	created    INTEGER NOT NULL,
-	state      TEXT NOT NULL              -- planned, done, undone
+	state      TEXT NOT NULL,             -- planned, done, undone
+	step       INTEGER NOT NULL DEFAULT 0, -- the one that it was written with
+	gone       INTEGER NOT NULL DEFAULT 0, -- the file was removed; after counts for nothing
+	mode       INTEGER NOT NULL DEFAULT 0 -- the file's permissions before, where they count
 );
 CREATE INDEX edits_run ON edits (run_id, n);
 CREATE TABLE signals (
@@ -73,7 +82,25 @@ CREATE TABLE signals (
 	body       BLOB NOT NULL
 );
 CREATE INDEX signals_session ON signals (session_id, n);
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 `
 
-const insertStep = `INSERT INTO steps (session_id, last_seq, turn, event, shown, usage) VALUES (?, ?, ?, ?, ?, ?)`
+// upgrades bring a database from one layout to the next, by the layout that it
+// has.
+var upgrades = map[int]string{
+	1: `
+ALTER TABLE sessions ADD COLUMN changed_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN parent TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN head BLOB;
+ALTER TABLE sessions ADD COLUMN head_step INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE steps ADD COLUMN chain BLOB;
+ALTER TABLE decisions ADD COLUMN step INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE edits ADD COLUMN step INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE edits ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE edits ADD COLUMN mode INTEGER NOT NULL DEFAULT 0;
+UPDATE sessions SET changed_at = started_at;
+PRAGMA user_version = 2;
+`,
+}
+
+const insertStep = `INSERT INTO steps (session_id, last_seq, turn, event, shown, usage, chain) VALUES (?, ?, ?, ?, ?, ?, ?)`

@@ -24,7 +24,8 @@ type SessionRow struct {
 	Owner     Owner // who drives it
 	// Parent is the call that the session was made for, zero for one that a
 	// person began. Begin records it.
-	Parent Parent
+	Parent     Parent
+	ForkedFrom string // the session that it was forked from, "" for none
 }
 
 // Owner says where a session is driven.
@@ -63,11 +64,15 @@ func (j *Journal) SessionOf(ctx context.Context, runID string) (SessionRow, erro
 	return rows[0], nil
 }
 
-// Sessions lists sessions whose title contains query, newest first, those of
-// sub-agents left out, at most
-// limit, behind the one that cursor names ("" = from the newest).
+// Sessions lists sessions whose title or text contains query, newest first,
+// those of sub-agents left out, at most limit, behind the one that cursor names ("" = from the newest). Text is
+// what was prompted, what the model said, and what calls were about. Case
+// counts only outside ASCII.
 func (j *Journal) Sessions(ctx context.Context, limit int, cursor, query string) ([]SessionRow, error) {
-	return j.sessions(ctx, `WHERE (?1 = '' OR instr(lower(s.title), lower(?1)) > 0)
+	return j.sessions(ctx, `WHERE (?1 = '' OR instr(lower(s.title), lower(?1)) > 0 OR EXISTS (
+			SELECT 1 FROM steps t, json_each(CAST(t.shown AS TEXT)) v WHERE t.session_id = s.id AND t.shown IS NOT NULL AND instr(lower(
+				coalesce(v.value ->> '$.prompt', '') || char(10) || coalesce(v.value ->> '$.text', '') || char(10) ||
+				coalesce(v.value ->> '$.title', '') || char(10) || coalesce(v.value ->> '$.error', '')), lower(?1)) > 0))
 		AND s.id NOT IN (SELECT session_id FROM children)
 		AND (?2 = '' OR (s.started_at, s.id) < (SELECT started_at, id FROM sessions WHERE id = ?2))
 		ORDER BY s.started_at DESC, s.id DESC LIMIT ?3`, query, cursor, limit)
@@ -76,7 +81,7 @@ func (j *Journal) Sessions(ctx context.Context, limit int, cursor, query string)
 func (j *Journal) sessions(ctx context.Context, where string, args ...any) ([]SessionRow, error) {
 	var found []SessionRow
 	var owners []string
-	err := j.each(ctx, `SELECT s.id, s.title, s.started_at, s.status, s.run_id, s.owner,
+	err := j.each(ctx, `SELECT s.id, s.title, s.started_at, s.status, s.run_id, s.owner, s.parent,
 		(SELECT usage FROM steps WHERE session_id = s.id AND usage IS NOT NULL ORDER BY id DESC LIMIT 1),
 		(SELECT turn FROM steps WHERE session_id = s.id ORDER BY id DESC LIMIT 1)
 		FROM sessions s `+where, args, func(rows *sql.Rows) error {
@@ -85,7 +90,7 @@ func (j *Journal) sessions(ctx context.Context, where string, args ...any) ([]Se
 		var owner string
 		var usage sql.NullString
 		var turns sql.NullInt64
-		if err := rows.Scan(&r.ID, &r.Title, &started, &r.Status, &r.RunID, &owner, &usage, &turns); err != nil {
+		if err := rows.Scan(&r.ID, &r.Title, &started, &r.Status, &r.RunID, &owner, &r.ForkedFrom, &usage, &turns); err != nil {
 			return err
 		}
 		r.StartedAt, r.Turns = time.UnixMilli(started).UTC(), int(turns.Int64)
@@ -124,6 +129,7 @@ func (j *Journal) Acquire(ctx context.Context, sessionID string) error {
 		if j.ownerOf(owner) == Elsewhere {
 			return ErrOwned
 		}
+		delete(j.heads, sessionID) // somebody else may have written to it
 		_, err = tx.ExecContext(ctx, `UPDATE sessions SET owner = ? WHERE id = ?`, j.owner, sessionID)
 		return err
 	})
@@ -132,6 +138,7 @@ func (j *Journal) Acquire(ctx context.Context, sessionID string) error {
 // Release lets others drive the session.
 func (j *Journal) Release(ctx context.Context, sessionID string) error {
 	return j.change(ctx, func(tx *sql.Tx) error {
+		delete(j.heads, sessionID)
 		_, err := tx.ExecContext(ctx, `UPDATE sessions SET owner = '' WHERE id = ? AND owner = ?`, sessionID, j.owner)
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"agent-ls/hooks"
 	"agent-ls/loop"
@@ -42,64 +43,119 @@ type Edit struct {
 	Path          string
 	Before, After []byte
 	Created       bool
-	Planned       bool // the call began, and nobody knows whether it got that far
+	Gone          bool   // it removed the file; After counts for nothing
+	Mode          uint32 // the file's permissions before, 0 where they do not count
+	Planned       bool   // the call began, and nobody knows whether it got that far
 }
 
 // Append writes steps, in one transaction. It does not wait for the disk, only
 // for the system.
 func (j *Journal) Append(steps ...Step) error {
-	rows := make([][]any, len(steps))
+	rows := make([]encoded, len(steps))
 	for i := range steps {
 		var err error
-		if rows[i], err = steps[i].row(); err != nil {
+		if rows[i], err = steps[i].encode(); err != nil {
 			return err
 		}
 	}
 	if len(steps) == 1 && steps[0].plain() {
-		j.writerMu.Lock()
-		defer j.writerMu.Unlock()
-		if j.append == nil {
-			return errClosed
-		}
-		if _, err := j.append.Exec(rows[0]...); err != nil {
-			return j.explain(err)
-		}
-		return nil
+		return j.appendPlain(&steps[0], &rows[0])
 	}
+	heads := map[string]head{}
 	return j.change(context.Background(), func(tx *sql.Tx) error {
 		insert := tx.Stmt(j.append)
 		for i := range steps {
-			if _, err := insert.Exec(rows[i]...); err != nil {
+			s := &steps[i]
+			was, known := heads[s.SessionID]
+			if !known {
+				var err error
+				if was, err = j.headOf(tx, s.SessionID); err != nil {
+					return err
+				}
+			}
+			now, err := rows[i].insert(insert, was)
+			if err != nil {
 				return j.explain(err)
 			}
-			if err := steps[i].appendRest(tx); err != nil {
+			heads[s.SessionID] = now
+			if err := s.appendRest(tx, &rows[i], now); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}, func() { maps.Copy(j.heads, heads) })
 }
 
-// row is the step as a row of its table.
-func (s *Step) row() ([]any, error) {
+// appendPlain writes a step that is one row.
+func (j *Journal) appendPlain(s *Step, row *encoded) error {
+	j.writerMu.Lock()
+	defer j.writerMu.Unlock()
+	if j.append == nil {
+		return errClosed
+	}
+	was, err := j.headOf(j.conn, s.SessionID)
+	if err != nil {
+		return err
+	}
+	now, err := row.insert(j.append, was)
+	if err != nil {
+		return j.explain(err)
+	}
+	j.heads[s.SessionID] = now
+	return nil
+}
+
+// encoded is a step as it is written.
+type encoded struct {
+	columns   []any // of its row, without the link
+	decisions [][]byte
+	ask       []byte
+	done      []Edit
+}
+
+func (s *Step) encode() (encoded, error) {
 	event, err := json.Marshal(s.Event)
 	if err != nil {
-		return nil, fmt.Errorf("journal: encode %s: %w", s.Event.Kind, err)
+		return encoded{}, fmt.Errorf("journal: encode %s: %w", s.Event.Kind, err)
 	}
 	var shown, usage any
 	if len(s.Shown) > 0 {
 		if shown, err = encodeShown(s.Shown); err != nil {
-			return nil, err
+			return encoded{}, err
 		}
 	}
 	if s.Usage != nil {
 		text, err := json.Marshal(s.Usage)
 		if err != nil {
-			return nil, fmt.Errorf("journal: encode usage: %w", err)
+			return encoded{}, fmt.Errorf("journal: encode usage: %w", err)
 		}
 		usage = string(text)
 	}
-	return []any{s.SessionID, s.LastSeq, s.Turn, event, shown, usage}, nil
+	row := encoded{columns: []any{s.SessionID, s.LastSeq, s.Turn, event, shown, usage}, done: s.Done}
+	for i := range s.Decisions {
+		body, err := json.Marshal(&s.Decisions[i])
+		if err != nil {
+			return encoded{}, fmt.Errorf("journal: encode decision %s: %w", s.Decisions[i].ID, err)
+		}
+		row.decisions = append(row.decisions, body)
+	}
+	if s.Ask != nil {
+		if row.ask, err = encodeApproval(s.Ask); err != nil {
+			return encoded{}, err
+		}
+	}
+	return row, nil
+}
+
+// insert writes the row behind the link that was the newest and gives its own.
+func (e *encoded) insert(into *sql.Stmt, was head) (head, error) {
+	now := head{link: e.link(was.link)}
+	done, err := into.Exec(append(e.columns, now.link)...)
+	if err != nil {
+		return head{}, err
+	}
+	now.step, err = done.LastInsertId()
+	return now, err
 }
 
 // plain says that the step is one row, which commits faster by itself.
@@ -107,19 +163,21 @@ func (s *Step) plain() bool {
 	return s.Status == "" && s.Ask == nil && !s.Unplan && len(s.Decisions)+len(s.Planned)+len(s.Done)+len(s.Withdraw) == 0
 }
 
-func (s *Step) appendRest(tx *sql.Tx) error {
+func (s *Step) appendRest(tx *sql.Tx, row *encoded, at head) error {
 	if s.Status != "" {
-		if _, err := tx.Exec(`UPDATE sessions SET status = ?, run_id = ? WHERE id = ?`, string(s.Status), s.RunID, s.SessionID); err != nil {
+		// The head is kept where the session's row is written anyway.
+		if _, err := tx.Exec(`UPDATE sessions SET status = ?, run_id = ?, changed_at = ?, head = ?, head_step = ? WHERE id = ?`,
+			string(s.Status), s.RunID, s.Event.At.UnixMilli(), at.link, at.step, s.SessionID); err != nil {
 			return fmt.Errorf("journal: session: %w", err)
 		}
 	}
 	for i := range s.Decisions {
-		if err := addDecision(tx, &s.Decisions[i]); err != nil {
+		if err := addDecision(tx, &s.Decisions[i], row.decisions[i], at.step); err != nil {
 			return err
 		}
 	}
 	for _, e := range s.Planned {
-		if err := addEdit(tx, e, "planned"); err != nil {
+		if err := addEdit(tx, e, "planned", at.step); err != nil {
 			return err
 		}
 	}
@@ -129,12 +187,12 @@ func (s *Step) appendRest(tx *sql.Tx) error {
 		}
 	}
 	for _, e := range s.Done {
-		if err := addEdit(tx, e, "done"); err != nil {
+		if err := addEdit(tx, e, "done", at.step); err != nil {
 			return err
 		}
 	}
 	if s.Ask != nil {
-		if err := addApproval(tx, s.Ask); err != nil {
+		if err := addApproval(tx, s.Ask, row.ask); err != nil {
 			return err
 		}
 	}
@@ -146,26 +204,22 @@ func (s *Step) appendRest(tx *sql.Tx) error {
 	return nil
 }
 
-func addDecision(tx *sql.Tx, d *hooks.Decision) error {
-	body, err := json.Marshal(d)
-	if err != nil {
-		return fmt.Errorf("journal: encode decision %s: %w", d.ID, err)
-	}
+func addDecision(tx *sql.Tx, d *hooks.Decision, body []byte, step int64) error {
 	path := ""
 	if d.Hook.At != nil {
 		path = d.Hook.At.Path
 	}
-	_, err = tx.Exec(`INSERT INTO decisions (run_id, hook_id, event, path, action, body) VALUES (?, ?, ?, ?, ?, ?)`,
-		d.RunID, d.HookID, d.Event, path, d.Action, body)
+	_, err := tx.Exec(`INSERT INTO decisions (run_id, hook_id, event, path, action, body, step) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		d.RunID, d.HookID, d.Event, path, d.Action, body, step)
 	if err != nil {
 		return fmt.Errorf("journal: decision %s: %w", d.ID, err)
 	}
 	return nil
 }
 
-func addEdit(tx *sql.Tx, e Edit, state string) error {
-	_, err := tx.Exec(`INSERT INTO edits (run_id, call_id, path, before, after, created, state) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		e.RunID, e.CallID, e.Path, e.Before, e.After, e.Created, state)
+func addEdit(tx *sql.Tx, e Edit, state string, step int64) error {
+	_, err := tx.Exec(`INSERT INTO edits (run_id, call_id, path, before, after, created, state, step, gone, mode) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.RunID, e.CallID, e.Path, e.Before, e.After, e.Created, state, step, e.Gone, e.Mode)
 	if err != nil {
 		return fmt.Errorf("journal: edit of %s: %w", e.Path, err)
 	}
@@ -224,8 +278,9 @@ func (j *Journal) Begin(ctx context.Context, s SessionRow, runID string, pin []b
 		if j.ownerOf(owner) == Elsewhere {
 			return ErrOwned
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO sessions (id, title, started_at, status, run_id, owner) VALUES (?, ?, ?, 'running', ?, ?)
-			ON CONFLICT (id) DO UPDATE SET run_id = excluded.run_id, owner = excluded.owner, status = 'running'`,
+		delete(j.heads, s.ID) // somebody else may have written to it
+		_, err = tx.ExecContext(ctx, `INSERT INTO sessions (id, title, started_at, changed_at, status, run_id, owner) VALUES (?1, ?2, ?3, ?3, 'running', ?4, ?5)
+			ON CONFLICT (id) DO UPDATE SET run_id = excluded.run_id, owner = excluded.owner, changed_at = excluded.changed_at, status = 'running'`,
 			s.ID, s.Title, s.StartedAt.UnixMilli(), runID, j.owner)
 		if err != nil {
 			return j.explain(err)

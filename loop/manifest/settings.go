@@ -277,7 +277,7 @@ var otherSettings = []Setting{
 	{Path: "sandbox.network", Shapes: one(Truth), Default: false, Who: Tighten, Stricter: WhenFalse, Org: true, Doc: "Whether commands reach the network."},
 	{Path: "sandbox.off", Shapes: one(Truth), Default: false, Who: UserOnly, Stricter: WhenFalse, Org: true, Doc: "No sandbox at all; every command then asks."},
 	{Path: "sessions", Shapes: one(Fixed), Who: UserOnly, Doc: "Past runs."},
-	{Path: "sessions.keep", Shapes: one(Duration), Default: "90d", Who: UserOnly, Waits: true, Doc: "How long sessions are kept."},
+	{Path: "sessions.keep", Shapes: one(Duration), Default: "90d", Off: true, Who: UserOnly, Doc: "How long sessions are kept after the last thing that happened in them; 0 keeps them for ever."},
 }
 
 // Tools are the names of the built-in tools, in the order of the tools page.

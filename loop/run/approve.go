@@ -327,6 +327,7 @@ func (d *dispatched) answered(ctx context.Context, a report.Approval, answer rep
 	case report.AllowSession:
 		e.Grant = a.Covers.Session
 	case report.AllowAlways:
+		e.Always = a.Covers.Always
 		r.svc.grantAlways(r, a.Covers.Always)
 	case report.AllowOnce:
 	default:

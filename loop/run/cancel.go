@@ -16,6 +16,7 @@ import (
 const (
 	signalCancel = "cancel"
 	signalSteer  = "steer"
+	signalSet    = "set"
 )
 
 // said is the body of a signal.
@@ -25,6 +26,9 @@ type said struct {
 	ID       string `json:"id,omitempty"`
 	Text     string `json:"text,omitempty"`
 	FollowUp bool   `json:"followUp,omitempty"`
+
+	Mode  loop.Mode `json:"mode,omitempty"`
+	Model string    `json:"model,omitempty"`
 }
 
 // Cancel ends a run, or one call of it. It returns before everything has
@@ -142,6 +146,8 @@ func (r *activeRun) takeSignals(ctx context.Context) {
 		switch sig.Kind {
 		case signalCancel:
 			r.cancel(what.CallID)
+		case signalSet:
+			r.post(posted{event: loop.Event{Kind: loop.Set, Mode: what.Mode, Model: what.Model}})
 		case signalSteer:
 			r.post(posted{event: loop.Event{Kind: loop.Steered, ID: what.ID, Text: &what.Text, FollowUp: what.FollowUp}})
 		}

@@ -88,6 +88,10 @@ func (c *modelChain) next() (loop.Model, error) {
 // infer asks for one answer: retries what may be retried, goes on to the next
 // model when one fails for good, and posts the answer or the failure.
 func (r *activeRun) infer(ctx context.Context, step int64, s loop.State) {
+	if err := r.useModel(&s); err != nil {
+		r.post(posted{event: loop.Event{Kind: loop.ModelFailed, Step: step, Error: err.Error()}})
+		return
+	}
 	chain := r.gear.models
 	for {
 		q := asking{run: r, step: step, state: s, model: chain.model, name: chain.current()}

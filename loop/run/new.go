@@ -53,6 +53,7 @@ type Service struct {
 	trackers map[string]*tool.Tracker
 	always   []policy.Grant
 	newest   string
+	kept     time.Time // when sessions past their time were looked for
 
 	// approvals that this process shows, by id
 	asksMu sync.Mutex

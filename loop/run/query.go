@@ -30,7 +30,7 @@ func (s *Service) standing(row journal.SessionRow) report.Status {
 	return report.Interrupted
 }
 
-// Sessions lists sessions, newest first, whose title contains query; limit is
+// Sessions lists sessions, newest first, whose title or text contains query; limit is
 // 50 if it is not positive. The second result is the cursor to go on with, ""
 // at the end.
 func (s *Service) Sessions(ctx context.Context, limit int, cursor, query string) ([]report.Session, string, error) {
@@ -48,11 +48,15 @@ func (s *Service) Sessions(ctx context.Context, limit int, cursor, query string)
 	}
 	list := make([]report.Session, len(rows))
 	for i, r := range rows {
-		list[i] = report.Session{
-			SessionID: r.ID, Title: r.Title, StartedAt: r.StartedAt, Status: s.standing(r), Turns: r.Turns, Usage: r.Usage,
-		}
+		list[i] = s.sessionOf(r)
 	}
 	return list, next, nil
+}
+
+func (s *Service) sessionOf(r journal.SessionRow) report.Session {
+	return report.Session{
+		SessionID: r.ID, Title: r.Title, StartedAt: r.StartedAt, Status: s.standing(r), Turns: r.Turns, Usage: r.Usage,
+	}
 }
 
 // Events gives what a session showed after a seq, at most limit events (all if

@@ -155,6 +155,9 @@ type API interface {
 	Steer(ctx context.Context, runID, text string, followUp bool) (id string, err error)
 	Cancel(ctx context.Context, runID, callID string) (bool, error)
 	Resume(ctx context.Context, sessionID string) (Resumed, error)
+	Set(ctx context.Context, sessionID string, mode loop.Mode, model string) error
+	Fork(ctx context.Context, sessionID string, atSeq int64) (string, error)
+	Delete(ctx context.Context, sessionID string) error
 	Sessions(ctx context.Context, limit int, cursor, query string) ([]report.Session, string, error)
 	Events(ctx context.Context, sessionID string, afterSeq int64, limit int) ([]report.Event, int64, error)
 	Pending(context.Context) ([]report.Approval, []report.Question, error)

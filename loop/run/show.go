@@ -35,6 +35,10 @@ func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Comma
 				v.CallID, v.Tool, v.Arguments, v.Title = c.ID, c.Tool, c.Arguments, e.Title
 			})
 		}
+	case loop.Set:
+		if next.Active() {
+			add(report.Notice, func(v *report.Event) { v.Level, v.Text = "info", choiceText(e) })
+		}
 	case loop.Noted:
 		r.addNote(add, e.Note)
 	case loop.Spawned:

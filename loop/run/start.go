@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -43,6 +44,8 @@ func (s *Service) Start(ctx context.Context, p StartParams) (Started, error) {
 	if err != nil {
 		return Started{}, err
 	}
+	p.Mode = cmp.Or(p.Mode, before.state.Chosen.Mode)
+	p.Model = cmp.Or(p.Model, before.state.Chosen.Model)
 	started, err := s.begin(ctx, session, p, before)
 	if err != nil && p.SessionID != "" {
 		err = joined(err, s.opt.Journal.Release(ctx, session))
@@ -122,6 +125,7 @@ func (s *Service) launch(ctx context.Context, session string, p StartParams, pro
 	if err := s.adopt(r, first); err != nil {
 		return Started{}, err
 	}
+	s.keep(pin.Config.Sessions.Keep)
 	return Started{RunID: r.id, SessionID: session}, nil
 }
 
