@@ -130,6 +130,8 @@ const (
 	keepEvery = 24 * time.Hour
 	// keepMost bounds how many one look deletes.
 	keepMost = 200
+	// keepWithin is how long a look may hold up the end of its process.
+	keepWithin = 500 * time.Millisecond
 )
 
 // keep deletes the sessions that nothing has happened in for longer than they
@@ -149,9 +151,10 @@ func (s *Service) keep(d time.Duration) {
 	if early {
 		return
 	}
+	before := s.now().Add(-d)
 	go func() {
 		defer s.runners.Done()
-		s.deleteStale(s.now().Add(-d))
+		s.deleteStale(before)
 	}()
 }
 
@@ -162,16 +165,19 @@ func (s *Service) deleteStale(before time.Time) {
 		s.log.Error("look for sessions past their time", "error", err)
 		return
 	}
+	began := s.now()
 	for _, id := range ids {
 		select {
-		case <-s.closing:
-			return
+		case <-s.closing: // a run that is all that its process does ends soon
+			if s.now().Sub(began) > keepWithin {
+				return
+			}
 		default:
 		}
-		switch err := s.Delete(ctx, id); {
+		switch err := s.opt.Journal.Delete(ctx, id); {
 		case err == nil:
 			s.log.Info("a session past its time is deleted", "session", id)
-		case errors.Is(err, ErrSessionBusy), errors.Is(err, errClosed):
+		case errors.Is(err, journal.ErrOwned), errors.Is(err, journal.ErrNotFound):
 		default:
 			s.log.Error("delete a session past its time", "session", id, "error", err)
 		}
