@@ -41,6 +41,7 @@ type rig struct {
 	slow    *slowTool
 	waits   []time.Duration
 	dedup   map[string]dedupKey
+	more    []loop.Tool
 }
 
 type hookFunc func(hooks.Firing) hooks.Outcome
@@ -128,6 +129,9 @@ func (r *rig) service(j *journal.Journal, f Frontend) *Service {
 			g.set = r.hooks
 		}
 		for _, t := range []loop.Tool{lookTool{}, &changeTool{root}, &appendTool{root}, r.slow, &nextStage{}, &spawnTool{agents: p.spawnable()}} {
+			g.add(t)
+		}
+		for _, t := range r.more {
 			g.add(t)
 		}
 		models, findings := s.chain(&p.Config, p.Model, "agent.toml")

@@ -123,7 +123,7 @@ func (t *grepFiles) Run(ctx context.Context, call loop.Invocation) loop.ToolResu
 		}
 		fmt.Fprintf(&out, "%6d: %s\n", m.line, cut(visible(m.text), maxMatchLine))
 	}
-	window := newWindow(t.Behavior.ToolOutputBudget)
+	window := newWindow(0)
 	_, _ = io.WriteString(window, out.String())
 	text, truncated := window.text()
 	r := success(text)

@@ -8,7 +8,7 @@ import (
 )
 
 // defaultOutput is how many bytes of a command's or a search's output the
-// model gets; behavior.tool_output_budget replaces it.
+// model gets of one call. behavior.tool_output_budget is about a turn's.
 const defaultOutput = 32 << 10
 
 // window keeps the head and the tail of what is written to it, within a

@@ -108,9 +108,6 @@ func (t *readFile) numbered(path string, text loop.FileText, a readArgs) loop.To
 		return failure(fmt.Sprintf("%s has %d lines; line %d is past its end", t.show(path), len(lines), first))
 	}
 	most := maxReadBytes
-	if b := t.Behavior.ToolOutputBudget; b > 0 {
-		most = min(most, b)
-	}
 	var out strings.Builder
 	last := first - 1
 	for _, l := range lines[first-1 : min(len(lines), first-1+limit)] {

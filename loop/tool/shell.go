@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"agent-ls/hooks/shell"
 	"agent-ls/loop"
 	"agent-ls/loop/sandbox"
 )
@@ -62,7 +61,7 @@ func (t *shellTool) Prepare(_ context.Context, args json.RawMessage) (loop.Plan,
 	if title = cut(title, 200); more && strings.TrimSpace(rest) != "" {
 		title += " …"
 	}
-	return loop.Plan{Effect: loop.Execute, Title: title, Command: &loop.CommandPlan{Line: a.Command, Dir: t.Root}}, nil
+	return loop.Plan{Effect: loop.Execute, Title: title, Command: &loop.CommandPlan{Line: a.Command, Dir: t.Root}, ConcurrencySafe: readOnly(a.Command)}, nil
 }
 
 func (t *shellTool) Run(ctx context.Context, call loop.Invocation) loop.ToolResult {
@@ -90,7 +89,7 @@ func (t *shellTool) Run(ctx context.Context, call loop.Invocation) loop.ToolResu
 	if err != nil {
 		return t.failed(ctx, err)
 	}
-	out := newWindow(t.Behavior.ToolOutputBudget)
+	out := newWindow(0)
 	stream := &streamed{window: out, show: call.Output}
 	p.Stdout, p.Stderr = stream, stream
 	exit := p.Run()
@@ -152,7 +151,7 @@ func (t *shellTool) result(ctx context.Context, a shellArgs, exit sandbox.Exit, 
 		t.Log.Warn("protected files may have been overlooked", "why", exit.Incomplete)
 		say("[" + exit.Incomplete + "]")
 	}
-	if exit.Code == 0 && !exit.Stopped && t.Behavior.TrackShellReads {
+	if exit.Code == 0 && !exit.Stopped && !truncated && t.Behavior.TrackShellReads {
 		t.track(ctx, a.Command)
 	}
 	if unsaved := t.unsaved(); len(unsaved) > 0 {
@@ -240,59 +239,6 @@ func (t *shellTool) unsaved() []string {
 		}
 	}
 	slices.Sort(out)
-	return out
-}
-
-// track counts files that a command showed as read. Only what is certain
-// counts: a plain reader, without anything between it and the output.
-func (t *shellTool) track(ctx context.Context, line string) {
-	if strings.ContainsAny(line, "|><") {
-		return
-	}
-	for _, c := range shell.Commands(line) {
-		if c.Base() == "cd" || len(c.Through) > 0 {
-			return
-		}
-		for _, name := range shownBy(c) {
-			path, err := t.resolve(name)
-			if err != nil || !within(t.Root, path) || t.size(path, maxReadFile) != nil {
-				continue
-			}
-			if text, found, err := t.read(ctx, path); err == nil && found && !text.Unsaved {
-				t.Tracker.Saw(path, text.Bytes)
-			}
-		}
-	}
-}
-
-// shownBy are the files whose text a command prints.
-func shownBy(c shell.Command) []string {
-	args := make([]string, 0, len(c.Args))
-	for _, a := range c.Args {
-		if !a.Known {
-			return nil
-		}
-		args = append(args, a.Text)
-	}
-	switch c.Base() {
-	case "cat", "head", "tail", "nl":
-	case "sed":
-		if len(args) < 3 || args[0] != "-n" {
-			return nil
-		}
-		args = args[2:]
-	default:
-		return nil
-	}
-	var out []string
-	for i := 0; i < len(args); i++ {
-		switch a := args[i]; {
-		case a == "-n" || a == "-c":
-			i++
-		case !strings.HasPrefix(a, "-"):
-			out = append(out, filepath.FromSlash(a))
-		}
-	}
 	return out
 }
 
