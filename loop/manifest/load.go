@@ -280,7 +280,7 @@ func (l *loader) toolTables(b *Behavior) {
 			s, ok := l.script(one, e.value, "dedup_key")
 			l.cfg.dedupLines = append(l.cfg.dedupLines, ScriptLine{Function: "dedup_key", Path: one.path, Span: e.value.span, Script: s.path})
 			if ok {
-				dedup[CanonicalTool(e.name)] = DedupTool{Tool: CanonicalTool(e.name), Path: s.path, Text: s.text}
+				dedup[CanonicalTool(e.name)] = DedupTool{Tool: CanonicalTool(e.name), Path: s.path, Text: s.text, Declared: location(one.path, one.doc.text, e.value.span)}
 				l.cfg.Origins[pathText([]string{"behavior", "dedup_tools", e.name})] = one.origin(e.value, e.value.text)
 			}
 		}

@@ -239,9 +239,11 @@ type CompactSkip struct {
 
 // DedupTool is a tool with the script whose dedup_key names equal calls.
 type DedupTool struct {
-	Tool string
-	Path string // absolute
-	Text []byte
+	Tool     string
+	Path     string // absolute
+	Text     []byte
+	Siblings map[string][]byte // of scripts that it imports, by path, once it was loaded
+	Declared hooks.Location    // the line that names it
 }
 
 // ToolBudget caps the calls of a tool in a run.

@@ -222,6 +222,11 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 	for _, t := range tool.Builtin(s.toolOptions(cfg, floor, tracker, rules)) {
 		g.add(t)
 	}
+	keys, found, err := s.dedupKeys(ctx, cfg)
+	if err != nil {
+		return nil, append(findings, found...), err
+	}
+	g.dedup, findings = keys, append(findings, found...)
 	g.add(&nextStage{})
 	g.add(&spawnTool{agents: p.spawnable()})
 	findings = append(findings, g.unknownTools(a)...)
