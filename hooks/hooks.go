@@ -84,6 +84,10 @@ type Outcome struct {
 	// Failure is set when a gate or transform hook is broken: Action is
 	// Failed and the caller must end the run.
 	Failure *Failure
+	// Unheard says why a hook that cannot close the gate by itself was not
+	// heard: a command of pre_tool failed, timed out or was evicted. No rule
+	// may allow the call then; somebody has to be asked.
+	Unheard string
 }
 
 // Decision is the record of one hook's answer.

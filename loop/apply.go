@@ -18,8 +18,11 @@ func Apply(s State, e Event) (State, []Command) {
 	case HookDecided:
 		m.hookDecided(e)
 	case Hooked:
-		m.Fired = with(m.Fired, e.Point, m.Fired[e.Point]+1)
-		m.keepStates(e.States)
+		m.hooked(e)
+	case Closed:
+		if m.Phase == Closing && e.Step == m.Step {
+			m.conclude()
+		}
 	case Answered:
 		m.answered(e)
 	case ModelFailed:
@@ -51,7 +54,7 @@ func Apply(s State, e Event) (State, []Command) {
 	case CancelWanted:
 		m.cancel()
 	case TimeExpired:
-		if m.Active() && m.Phase != Stopping && m.Phase != Failing && m.Phase != Completed {
+		if m.Active() && m.Phase != Stopping && m.Phase != Failing && m.Phase != Completed && m.Phase != Closing {
 			m.fail(StopLimit, fmt.Sprintf("the run reached its limit of %v", m.Course.Limits.Time))
 		}
 	case StopWaiting:
@@ -103,7 +106,7 @@ func (m *machine) start(e Event) {
 		Depth: e.Depth, Mark: e.Mark, Course: e.Course, Status: RunActive, Step: old.Step,
 		History: old.History, View: old.View, Context: old.Context, ContextAt: old.ContextAt, Summaries: old.Summaries,
 		Answers: old.Answers, Grants: old.Grants, Taint: old.Taint.With(e.Label),
-		Since: e.At,
+		Since: e.At, Began: e.At,
 	}
 	m.Chosen = old.Chosen
 	m.TaskAt = m.History.Len()

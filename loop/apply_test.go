@@ -43,7 +43,7 @@ func (p *played) apply(e Event) {
 			p.log = append(p.log, word(c))
 		}
 		switch c.Kind {
-		case FireHook, CallModel, Dispatch, CheckCalls:
+		case FireHook, CallModel, Dispatch, CheckCalls, Close:
 			p.todo = append(p.todo, c)
 		}
 	}
@@ -67,6 +67,8 @@ func word(c Command) string {
 		return "drop " + strings.Join(c.Calls, ",")
 	case Injected:
 		return "said " + c.ID
+	case Close:
+		return "close"
 	}
 	switch c.What {
 	case TellRunStarted:

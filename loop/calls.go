@@ -42,7 +42,7 @@ func (m *machine) applyAnswer() {
 		}
 	}
 	if len(m.Batch) == 0 {
-		m.finishStage()
+		m.ceases()
 		return
 	}
 	if m.checks() {
@@ -243,6 +243,7 @@ func (m *machine) closeCall(i int, outcome CallOutcome, why string) {
 }
 
 func (m *machine) tellCall(i int) {
+	m.CallsDone++
 	call := m.Batch[i]
 	m.tell(TellCall, Command{CallID: call.ID, Result: call.Result, Call: &call})
 }

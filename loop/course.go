@@ -21,6 +21,9 @@ type Course struct {
 	// model is told to sum up; 0 is off.
 	OutputBudget int        `json:"outputBudget,omitempty"`
 	Wire         WireCourse `json:"wire"`
+	// Points are the events besides those of stages at which the core asks:
+	// user_prompt, stop, and Closes for those that see a run end.
+	Points []string `json:"points,omitempty"`
 }
 
 // CourseLimits end a run that goes on for too long. Zero is no limit.
@@ -90,6 +93,17 @@ const (
 	OnCompletion    = "on_completion"
 	OnFailure       = "on_error"
 )
+
+// The points of a run as a whole. Closes stands for the events that fire when
+// a run ends.
+const (
+	UserPrompt = "user_prompt"
+	StopPoint  = "stop"
+	Closes     = "closes"
+)
+
+// Has says whether something is declared for a point of the run as a whole.
+func (c *Course) Has(point string) bool { return c != nil && slices.Contains(c.Points, point) }
 
 // NextStageTool is the tool that a model chooses a stage with. It exists in
 // stages that have a transition on model_choice.

@@ -42,8 +42,14 @@ func (m *machine) hookDecided(e Event) {
 	case HookModify:
 		m.goOn(e)
 	case HookDeny:
-		if e.Point == OnToolCall {
+		switch e.Point {
+		case OnToolCall:
 			m.goOn(e)
+			return
+		case StopPoint:
+			if !m.veto(e.Reason) {
+				m.finishStage()
+			}
 			return
 		}
 		m.fail(StopHook, fmt.Sprintf("%s cannot deny", e.Point))
@@ -72,6 +78,13 @@ func (m *machine) hookDecided(e Event) {
 // goOn continues behind a point whose hooks allowed, changed or denied.
 func (m *machine) goOn(e Event) {
 	switch e.Point {
+	case UserPrompt:
+		if e.Action == HookModify && e.Text != nil && *e.Text != "" {
+			m.addUser(Block{Kind: ReminderBlock, Text: *e.Text})
+		}
+		m.opened()
+	case StopPoint:
+		m.finishStage()
 	case OnStageEnter:
 		m.replaceRegions(e.Regions)
 		m.nextTurn()

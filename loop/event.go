@@ -21,6 +21,7 @@ const (
 	CancelWanted  EventKind = "cancel_wanted" // the user ends the run
 	TimeExpired   EventKind = "time_expired"  // the run's time is up
 	StopWaiting   EventKind = "stop_waiting"  // what still runs does not end by itself
+	Closed        EventKind = "closed"        // answers Close
 	RunResumed    EventKind = "run_resumed"   // the process that drove the run is gone, another one goes on
 	Set           EventKind = "set"           // mode or model of the session: Mode, Model; from the next turn on
 	Hooked        EventKind = "hooked"        // hooks of a turn-loop event were asked: Point, States; the caller acts on what they said
@@ -189,6 +190,7 @@ type CommandKind uint8
 const (
 	NoCommand  CommandKind = iota
 	FireHook               // Point, CallID when it is for one call only; answered by HookDecided
+	Close                  // the run is about to end: tell its hooks; answered by Closed
 	CallModel              // answered by Answered or ModelFailed
 	SumUp                  // Until; answered by Compacted or CompactFailed
 	Dispatch               // Calls, in this order; each answered by Finished

@@ -168,7 +168,7 @@ func (m *machine) skipRest() {
 // ended ends the run for a reason that the driver found: a hook of the turn
 // loop, or a guard.
 func (m *machine) ended(e Event) {
-	if !m.Active() || m.Phase == Stopping || m.Phase == Failing || m.Phase == Completed {
+	if !m.Active() || m.Phase == Stopping || m.Phase == Failing || m.Phase == Completed || m.Phase == Closing {
 		return
 	}
 	stop := e.Stop

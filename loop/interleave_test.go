@@ -68,7 +68,8 @@ func (f *interleaving) run() {
 	}
 	// Whatever it came to, the user can end it.
 	f.apply(Event{Kind: CancelWanted})
-	f.apply(Event{Kind: StopWaiting})
+	f.apply(Event{Kind: StopWaiting}) // for the calls that still run
+	f.apply(Event{Kind: StopWaiting}) // for the hooks that see it end
 	if f.state.Active() {
 		f.t.Fatalf("still active in phase %d after a cancel", f.state.Phase)
 	}
@@ -92,6 +93,11 @@ func (f *interleaving) start() {
 	}}
 	if f.pick(2) == 0 {
 		c.Wire = WireCourse{Tail: &TailCourse{Threshold: 300, LowWater: float64(f.pick(2)) / 2}, StaleReads: []string{"", "notice", "stub"}[f.pick(3)], KeepTurns: f.pick(3), Full: []int{0, 10, 30}[f.pick(3)]}
+	}
+	for _, p := range []string{UserPrompt, StopPoint, Closes} {
+		if f.pick(3) == 0 {
+			c.Points = append(c.Points, p)
+		}
 	}
 	f.runs++
 	f.ended, f.entered, f.left = false, 0, 0
@@ -148,8 +154,8 @@ func (f *interleaving) check(e Event, c Command) {
 			f.t.Fatalf("a summary until %d of %d messages parts a call from its result", c.Until, f.state.History.Len())
 		}
 		f.pending = append(f.pending, c)
-	case FireHook, Dispatch, CheckCalls:
-		if !f.state.Current().Has(c.Point) && c.Kind == FireHook {
+	case FireHook, Dispatch, CheckCalls, Close:
+		if !f.state.Current().Has(c.Point) && !f.state.Course.Has(c.Point) && c.Kind == FireHook {
 			f.t.Fatalf("%s is fired, nothing is declared for it", c.Point)
 		}
 		f.pending = append(f.pending, c)
@@ -193,6 +199,8 @@ func (f *interleaving) event() Event {
 		case SumUp:
 			text := "summary"
 			return Event{Kind: []EventKind{Compacted, Compacted, CompactFailed}[f.pick(3)], Step: c.Step, Until: c.Until, Text: &text, Usage: &Usage{Input: 1}, After: 5}
+		case Close:
+			return Event{Kind: Closed, Step: c.Step}
 		case Dispatch:
 			return f.callEvent(c.Calls[f.pick(len(c.Calls))])
 		}
@@ -228,7 +236,7 @@ func (f *interleaving) decision(c Command) Event {
 					e.Calls = append(e.Calls, HookedCall{ID: call.ID, Name: "tool", Arguments: json.RawMessage(`{"y":1}`)})
 				}
 			}
-		case AfterInference, OnCompletion, OnFailure:
+		case AfterInference, OnCompletion, OnFailure, UserPrompt:
 			e.Text = &text
 		default:
 			e.Regions = map[string]string{"r": "x", Conversation: "short", TaskRegion: "t"}

@@ -56,6 +56,10 @@ func (s *State) HookFields(point, callID string) map[string]any {
 		"loop_count": int64(s.Fired[point]),
 	}
 	switch point {
+	case UserPrompt:
+		f["prompt"], f["additional_context"] = s.Task, ""
+	case StopPoint:
+		f["output"] = s.Output
 	case OnStageEnter:
 		f["regions"] = s.RegionTexts()
 	case BeforeInference:

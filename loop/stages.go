@@ -14,6 +14,15 @@ func (m *machine) enter(name string) {
 		// to know that its task is another one now.
 		m.addUser(Block{Kind: ReminderBlock, Text: fmt.Sprintf("stage %q begins", name)})
 	}
+	if first && m.Course.Has(UserPrompt) {
+		m.fire(UserPrompt, Admitting)
+		return
+	}
+	m.opened()
+}
+
+// opened goes on with a stage that was entered.
+func (m *machine) opened() {
 	if m.Current().Has(OnStageEnter) {
 		m.fire(OnStageEnter, Entering)
 		return
@@ -165,6 +174,11 @@ func (m *machine) cancel() {
 	if !m.Active() {
 		return
 	}
+	if m.Phase == Closing {
+		m.do(Command{Kind: StopWork}) // it is over already, but for those who watch
+		m.conclude()
+		return
+	}
 	m.end(Ending{Status: RunCancelled, Stop: StopUser})
 }
 
@@ -196,6 +210,11 @@ func (m *machine) stopped() {
 }
 
 func (m *machine) giveUp() {
+	if m.Phase == Closing {
+		m.do(Command{Kind: StopWork})
+		m.conclude()
+		return
+	}
 	if m.Phase != Stopping {
 		return
 	}
@@ -214,6 +233,10 @@ func (m *machine) hostFailed(e Event) {
 		return
 	}
 	m.do(Command{Kind: StopWork})
+	if m.Phase == Closing {
+		m.conclude()
+		return
+	}
 	m.closeBatch("the run ended: " + e.Error)
 	for i := range m.Batch {
 		if m.Batch[i].Phase == CallRunning {
@@ -232,7 +255,18 @@ func (m *machine) finish(how Ending) {
 		}
 		m.closeStage(outcome)
 	}
-	m.Ending, m.Status, m.Phase = how, how.Status, Idle
+	m.Ending = how
+	if m.Course.Has(Closes) {
+		m.Phase = Closing
+		m.ask(Command{Kind: Close})
+		return
+	}
+	m.conclude()
+}
+
+// conclude ends the run with the ending that it came to. Nothing follows.
+func (m *machine) conclude() {
+	m.Status, m.Phase = m.Ending.Status, Idle
 	m.Steers, m.FollowUps, m.Pending, m.Checked, m.Batch, m.Nudges = nil, nil, nil, nil, nil, nil
 	m.tell(TellRunFinished, Command{Text: m.Output})
 }
@@ -257,7 +291,7 @@ func (m *machine) resume(e Event) {
 		m.closeCall(i, CallInterrupted, "the program was stopped while this ran: it may or may not have happened, look before you repeat it")
 	}
 	switch m.Phase {
-	case Entering, Preparing, Reviewing, Vetting, Exiting, Completed, Failing:
+	case Admitting, Entering, Preparing, Reviewing, Vetting, Ceasing, Exiting, Completed, Failing:
 		m.ask(Command{Kind: FireHook, Point: pointOf(m.Phase)})
 	case Inferring:
 		m.infer()
@@ -269,11 +303,17 @@ func (m *machine) resume(e Event) {
 		m.stopped()
 	case Compacting:
 		m.prepare()
+	case Closing:
+		m.ask(Command{Kind: Close})
 	}
 }
 
 func pointOf(p Phase) string {
 	switch p {
+	case Admitting:
+		return UserPrompt
+	case Ceasing:
+		return StopPoint
 	case Entering:
 		return OnStageEnter
 	case Preparing:

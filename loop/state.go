@@ -24,6 +24,9 @@ const (
 	Stopping                // calls that still run, before the end
 	Checking                // the hooks of validation, for a batch
 	Compacting              // a summary of older turns
+	Admitting               // user_prompt
+	Ceasing                 // stop
+	Closing                 // the hooks that see a run end
 )
 
 // RunStatus is how the newest run of a session stands.
@@ -143,6 +146,11 @@ type State struct {
 	Outcome    string         // the stage's, while it is left
 	Regions    map[string]string
 	HookStates map[string]HookState // by declaration id
+	// Vetoes counts how often the model was kept from stopping in this run, by
+	// hooks of stop and by the reminder of open todos together; LastVeto is the
+	// newest reason.
+	Vetoes   int
+	LastVeto string
 
 	Pending   *ModelAnswer // Reviewing: not applied yet
 	Checked   []CheckedCall
@@ -173,6 +181,9 @@ type State struct {
 	Spawns  int              // how many spawn calls of this run began one
 	Answers map[string]int   // by model, in the session
 	Ending  Ending
+	Began   time.Time
+	// CallsDone counts the calls of the run that have a result.
+	CallsDone int
 
 	Used  time.Duration // of the run's time, up to Since
 	Since time.Time     // zero while the clock stands

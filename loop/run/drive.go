@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agent-ls/hooks"
@@ -46,6 +47,12 @@ type activeRun struct {
 	waiting uncommitted
 	lazy    *time.Timer // until what waits is committed by itself
 
+	announced <-chan struct{} // closed when the hooks of the newest announcement are done
+	turnModel string          // of the newest answer, for turn:after
+	turnUsage loop.Usage
+	turnStop  string
+
+	saved     atomic.Int64 // the newest seq that is in the journal
 	turnstile *turnstile
 	ledger    *ledger
 	ahead     []func(context.Context) // what is shown to hooks before the next command is carried out; the loop's own
@@ -230,8 +237,10 @@ func (r *activeRun) watchTime() {
 
 // step applies one event: state, journal, show, then do.
 func (r *activeRun) step(p posted) {
+	before := r.state
 	commands := r.apply(&p)
-	if p.mayWait(commands) {
+	announced := r.announcements(&before, &p.event)
+	if len(announced) == 0 && p.mayWait(commands) {
 		// Nothing follows from it yet that could not be repeated, and what
 		// does comes within microseconds more often than not: they share a
 		// commit.
@@ -241,13 +250,36 @@ func (r *activeRun) step(p posted) {
 		return
 	}
 	for _, c := range commands {
-		r.do(c)
+		if c.Kind == loop.StopWork {
+			r.do(c)
+		}
 	}
-	if r.state.Phase == loop.Stopping && r.patient == nil {
-		r.patient = time.NewTimer(r.patience())
+	r.announce(announced)
+	for _, c := range commands {
+		if c.Kind != loop.StopWork {
+			r.do(c)
+		}
 	}
+	r.bePatient(before.Phase)
 	if r.state.Active() {
 		r.watchTime()
+	}
+}
+
+// bePatient bounds how long what still runs may take to end.
+func (r *activeRun) bePatient(before loop.Phase) {
+	switch {
+	case r.state.Phase == loop.Stopping && r.patient == nil:
+		r.patient = time.NewTimer(r.patience())
+	case r.state.Phase == loop.Closing && before != loop.Closing:
+		if r.patient != nil {
+			r.patient.Stop()
+		}
+		within := closeWithin
+		if r.state.Ending.Status == loop.RunCancelled {
+			within = r.patience() / 2
+		}
+		r.patient = time.NewTimer(within)
 	}
 }
 
@@ -344,6 +376,7 @@ func (r *activeRun) commit() error {
 	if err := r.svc.opt.Journal.Append(w.rows...); err != nil {
 		return err
 	}
+	r.saved.Store(r.seq)
 	for i := range w.rows {
 		r.publish(w.rows[i].Decisions, w.rows[i].Shown)
 		w.rows[i] = journal.Step{}
@@ -428,6 +461,8 @@ func (r *activeRun) do(c loop.Command) {
 		r.batchEnded(c)
 	case loop.Injected:
 		r.injected(c)
+	case loop.Close:
+		r.start(func(ctx context.Context, s loop.State) { r.close(ctx, c.Step, s) })
 	case loop.Withdraw:
 		r.svc.withdraw(c.ApprovalID)
 	case loop.StopWork:
@@ -439,12 +474,13 @@ func (r *activeRun) do(c loop.Command) {
 // start runs f beside the loop, on the state as it is now. A panic in it ends
 // the run, not the server.
 func (r *activeRun) start(f func(context.Context, loop.State)) {
-	ctx, state, ahead := r.work, r.state, r.ahead
+	ctx, state, ahead, announced := r.work, r.state, r.ahead, r.announced
 	r.ahead = nil
 	r.busy.Add(1)
 	go func() {
 		defer r.busy.Done()
 		defer r.recovered()
+		behind(ctx, announced)
 		for _, show := range ahead {
 			show(ctx)
 		}

@@ -128,7 +128,7 @@ func (x *explainer) explain(ctx context.Context, name string, arguments json.Raw
 func (x *explainer) hooks(ctx context.Context, wanted loop.ToolCall, checked loop.CheckedCall, stage string) (loop.State, loop.Call, bool) {
 	r := x.run
 	course := r.pin.course(r.gear, "")
-	course.Entry = stage
+	course.Entry, course.Points = stage, nil
 	for i := range course.Stages {
 		course.Stages[i].Points = nil
 		if r.gear.has(course.Stages[i].Name, loop.OnToolCall) {

@@ -114,6 +114,9 @@ func takeValue(e *loop.Event, s loop.State, value any) error {
 	if !ok {
 		return fmt.Errorf("the value is %T, not text", value)
 	}
+	if e.Point == loop.UserPrompt {
+		text = bounded(text)
+	}
 	e.Text = &text
 	return nil
 }

@@ -186,6 +186,13 @@ func (s *Service) adopt(r *activeRun, first loop.Event) error {
 	return nil
 }
 
+// alone says that no other run than this one is under way.
+func (s *Service) alone(r *activeRun) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sessions) == 0 || len(s.sessions) == 1 && s.sessions[r.session] == r
+}
+
 // forget is called by a run that is over. What is kept of it is its end.
 func (s *Service) forget(r *activeRun) {
 	s.mu.Lock()

@@ -309,6 +309,14 @@ func (p *pinned) course(g *gear, instructions string) *loop.Course {
 				sc.Points = append(sc.Points, point)
 			}
 		}
+		for _, point := range []string{loop.UserPrompt, loop.StopPoint} {
+			if g.has(st.Name, point) && !c.Has(point) {
+				c.Points = append(c.Points, point)
+			}
+		}
+		if !c.Has(loop.Closes) && slices.ContainsFunc(closing, func(e string) bool { return g.has(st.Name, e) }) {
+			c.Points = append(c.Points, loop.Closes)
+		}
 		c.Stages = append(c.Stages, sc)
 	}
 	return c

@@ -199,6 +199,13 @@ func (s *Service) endFormer(ctx context.Context, f *former) error {
 			return err
 		}
 	}
+	if r.state.Phase == loop.Closing { // there is nobody left to see it end
+		p := posted{event: loop.Event{Kind: loop.Closed, Step: r.state.Step}}
+		r.apply(&p)
+		if err := r.commit(); err != nil {
+			return err
+		}
+	}
 	f.state, f.seq, f.usage = r.state, r.seq, r.usage
 	r.stop(errStopped)
 	s.endChildren(ctx, r.id)
