@@ -121,10 +121,17 @@ func (s *Service) Resolve(ctx context.Context, id string, answer report.Answer) 
 }
 
 // Decisions gives recorded decisions, oldest first, 100 by default, and the
-// cursor to go on with.
+// cursor to go on with. A run that is not known is ErrUnknownID.
 func (s *Service) Decisions(ctx context.Context, q DecisionQuery) ([]hooks.Decision, string, error) {
 	if q.Limit <= 0 {
 		q.Limit = 100
+	}
+	if q.RunID != "" {
+		if _, err := s.opt.Journal.SessionOf(ctx, q.RunID); errors.Is(err, journal.ErrNotFound) {
+			return nil, "", fmt.Errorf("run %s: %w", q.RunID, ErrUnknownID)
+		} else if err != nil {
+			return nil, "", err
+		}
 	}
 	found, next, err := s.opt.Journal.Decisions(ctx, journal.DecisionFilter{
 		Path: q.Path, RunID: q.RunID, Event: q.Event, After: q.Cursor, Limit: q.Limit, Newest: q.Newest,

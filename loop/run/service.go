@@ -161,6 +161,8 @@ type API interface {
 	Sessions(ctx context.Context, limit int, cursor, query string) ([]report.Session, string, error)
 	Events(ctx context.Context, sessionID string, afterSeq int64, limit int) ([]report.Event, int64, error)
 	Pending(context.Context) ([]report.Approval, []report.Question, error)
+	// Settlement waits for the end of an approval, wherever it comes from.
+	Settlement(ctx context.Context, id string) (Settled, error)
 	Resolve(ctx context.Context, id string, answer report.Answer) error
 	Decisions(context.Context, DecisionQuery) ([]hooks.Decision, string, error)
 	Hooks(context.Context) ([]HookStatus, error)

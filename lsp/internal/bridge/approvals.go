@@ -41,6 +41,8 @@ type approvals struct {
 	open  map[string]*showing
 	ended map[string]ending
 	order []string // keys of ended, oldest first
+	// watched are those that another server shows and that this editor listed.
+	watched map[string]bool
 }
 
 // ending is how an approval was settled.

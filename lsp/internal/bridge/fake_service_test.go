@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"agent-ls/hooks"
+	"agent-ls/loop"
 	"agent-ls/loop/report"
 	"agent-ls/loop/run"
 )
@@ -25,6 +26,10 @@ type fakeAPI struct {
 	resolve func(string, report.Answer) error
 	decided func(run.DecisionQuery) ([]hooks.Decision, string, error)
 	rows    []run.HookStatus
+	settled chan run.Settled
+	set     func(session string, mode loop.Mode, model string) error
+	fork    func(session string, at int64) (string, error)
+	delete  func(session string) error
 	undo    func(runID, callID string, dry bool) (run.Undone, error)
 	trust   func(id, digest string, trusted bool) error
 	closed  bool
@@ -94,6 +99,32 @@ func (a *fakeAPI) Undo(_ context.Context, runID, callID string, dry bool) (run.U
 }
 func (a *fakeAPI) Sessions(context.Context, int, string, string) ([]report.Session, string, error) {
 	return []report.Session{{SessionID: "s1", Title: "a", StartedAt: time.Unix(0, 0), Status: report.Done}}, "", nil
+}
+func (a *fakeAPI) Settlement(ctx context.Context, _ string) (run.Settled, error) {
+	select {
+	case s := <-a.settled:
+		return s, nil
+	case <-ctx.Done():
+		return run.Settled{}, ctx.Err()
+	}
+}
+func (a *fakeAPI) Set(_ context.Context, id string, mode loop.Mode, model string) error {
+	if a.set == nil {
+		return run.ErrUnknownID
+	}
+	return a.set(id, mode, model)
+}
+func (a *fakeAPI) Fork(_ context.Context, id string, at int64) (string, error) {
+	if a.fork == nil {
+		return "", run.ErrUnknownID
+	}
+	return a.fork(id, at)
+}
+func (a *fakeAPI) Delete(_ context.Context, id string) error {
+	if a.delete == nil {
+		return run.ErrUnknownID
+	}
+	return a.delete(id)
 }
 func (a *fakeAPI) Newest() string { return "" }
 func (a *fakeAPI) Close() error {

@@ -17,8 +17,9 @@ func (b *bridge) pendingRequest(ctx context.Context, _ PendingParams) (PendingRe
 // pending is what is open in all folders.
 func (b *bridge) pending(ctx context.Context) (PendingResult, error) {
 	out := PendingResult{Approvals: []Approval{}, Questions: []Question{}}
-	err := b.eachPending(ctx, func(_ run.API, approvals []report.Approval, questions []report.Question) {
+	err := b.eachPending(ctx, func(api run.API, approvals []report.Approval, questions []report.Question) {
 		for _, a := range approvals {
+			b.watchElsewhere(api, a)
 			out.Approvals = append(out.Approvals, b.wire.approval(a))
 		}
 		for _, q := range questions {

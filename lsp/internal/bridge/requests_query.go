@@ -135,11 +135,15 @@ func (b *bridge) decisions(ctx context.Context, p DecisionsParams) (DecisionsRes
 		}
 	}
 	out := DecisionsResult{Decisions: []Decision{}}
-	api, err := f.service(ctx)
-	if err != nil {
-		return out, err
+	if p.RunID != "" && p.URI == "" && p.Folder == "" {
+		f = b.runs.folderOf(p.RunID) // nil: each folder is asked
 	}
-	got, next, err := api.Decisions(ctx, q)
+	var got []hooks.Decision
+	var next string
+	err = b.find(ctx, f, func(api run.API) (err error) {
+		got, next, err = api.Decisions(ctx, q)
+		return err
+	})
 	if err != nil {
 		return out, b.answer(err, "run", p.RunID)
 	}

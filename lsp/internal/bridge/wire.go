@@ -153,7 +153,7 @@ type SessionsParams struct {
 	folderParam
 	Limit  int    `json:"limit,omitempty" doc:"50 by default, 1000 at most"`
 	Cursor string `json:"cursor,omitempty"`
-	Query  string `json:"query,omitempty" doc:"words of the title"`
+	Query  string `json:"query,omitempty" doc:"a text that the title, a prompt, a message or the title of a call has"`
 }
 
 // SessionsResult is that of agent/sessions, newest first.
