@@ -64,13 +64,16 @@ func (p *Pool) Use(d Definition) (*Lease, error) {
 		return nil, ErrClosed
 	}
 	s := p.servers[key]
-	if s == nil || s.gone() {
+	fresh := s == nil || s.gone()
+	if fresh {
 		s = newServer(p, d)
 		p.servers[key] = s
-		p.all.Go(func() { s.run(p.ctx) })
 	}
 	l := &Lease{Server: s, notices: make(chan Notice, 256)}
 	s.enter(l)
+	if fresh { // with somebody to tell already
+		p.all.Go(func() { s.run(p.ctx) })
+	}
 	l.release = sync.OnceFunc(func() { s.leave(l) })
 	return l, nil
 }
