@@ -104,7 +104,7 @@ func (m *machine) start(e Event) {
 	m.State = State{
 		SessionID: e.SessionID, RunID: e.RunID, ParentRunID: e.ParentRunID, ParentCallID: e.ParentCallID,
 		Depth: e.Depth, Mark: e.Mark, Course: e.Course, Status: RunActive, Step: old.Step,
-		History: old.History, View: old.View, Context: old.Context, ContextAt: old.ContextAt, Summaries: old.Summaries,
+		Todos: old.Todos, History: old.History, View: old.View, Context: old.Context, ContextAt: old.ContextAt, Summaries: old.Summaries,
 		Answers: old.Answers, Grants: old.Grants, Taint: old.Taint.With(e.Label),
 		Since: e.At, Began: e.At,
 	}

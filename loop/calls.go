@@ -140,6 +140,9 @@ func (m *machine) call(e Event) {
 			c.Read, c.Changed = touched(e)
 		})
 		m.keepReplay(e.Key, e.Result)
+		if e.Todos != nil {
+			m.Todos = e.Todos
+		}
 		m.tellCall(i)
 		switch {
 		case m.Phase == Stopping && !m.running():

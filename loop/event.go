@@ -111,8 +111,9 @@ type Event struct {
 	Title      string          `json:"title,omitempty"`
 	Result     *ToolResult     `json:"result,omitempty"`
 	DurationMs int64           `json:"durationMs,omitempty"`
-	Key        string          `json:"key,omitempty"`  // Finished: equal calls replay the result
-	Kept       HookState       `json:"kept,omitempty"` // Gated: what hooks keep with the call
+	Key        string          `json:"key,omitempty"`   // Finished: equal calls replay the result
+	Todos      *TodoList       `json:"todos,omitempty"` // Finished: the session's tasks from now on
+	Kept       HookState       `json:"kept,omitempty"`  // Gated: what hooks keep with the call
 	Changes    []FileChange    `json:"changes,omitempty"`
 	// Steps are what the layers of the gate said of the call; of Begun and
 	// Finished where no approval was opened, of Resolved how it was answered.

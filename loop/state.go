@@ -163,6 +163,7 @@ type State struct {
 	// Chosen is what the user set for the session.
 	Chosen SessionChoice
 
+	Todos      *TodoList              // of the session; nil while there are none
 	ToolCounts map[string]int         // calls that began in this run, by tool
 	Replays    map[string]*ToolResult // of this run, by key
 	Nudges     []string               // what the host says behind the batch

@@ -71,6 +71,9 @@ type Invocation struct {
 	// Read is told of each file, absolute and resolved, of which the result
 	// shows content and that is not among the paths of the call's Plan.
 	Read func(path string)
+	// Todos are the session's tasks; KeepTodos replaces them once the call ended.
+	Todos     *TodoList
+	KeepTodos func(*TodoList)
 	// Changed is told of each file that the call changed, after the fact.
 	Changed func(FileEdit)
 }

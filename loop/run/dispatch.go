@@ -169,6 +169,30 @@ type dispatched struct {
 	label   loop.Label // of what it read so far
 	over    bool
 	shownAt time.Time
+	todos   *loop.TodoList // that the tool wants kept
+}
+
+// todoList is the session's tasks, ahead of the state that a call was
+// dispatched with.
+func (r *activeRun) todoList(s *loop.State) *loop.TodoList {
+	r.callsMu.Lock()
+	defer r.callsMu.Unlock()
+	if r.todos == nil {
+		return s.Todos
+	}
+	return r.todos
+}
+
+func (d *dispatched) keepTodos(list *loop.TodoList) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over {
+		return
+	}
+	d.todos = list
+	d.run.callsMu.Lock()
+	defer d.run.callsMu.Unlock()
+	d.run.todos = list
 }
 
 // safe prepares the call and says whether it may run beside others. What is
@@ -424,6 +448,7 @@ func (d *dispatched) perform(ctx context.Context) {
 	inv := loop.Invocation{
 		CallID: d.call.ID, Arguments: d.args, Hunks: d.call.Hunks,
 		Output: d.output, Changed: d.changed, Read: d.read,
+		Todos: r.todoList(&d.state), KeepTodos: d.keepTodos,
 	}
 	d.reads()
 	if left, counting := d.state.Remaining(r.svc.now()); counting {
@@ -494,7 +519,7 @@ func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult, ran bo
 	}
 	d.mu.Lock()
 	d.over = true
-	edits, label := d.edits, d.label
+	edits, label, todos := d.edits, d.label, d.todos
 	d.mu.Unlock()
 	final := *result
 	final.CallID = d.call.ID
@@ -521,7 +546,7 @@ func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult, ran bo
 		p.done = append(p.done, d.record(e))
 		p.event.Changes = append(p.event.Changes, loop.FileChange{Path: e.Path, Diff: tool.Diff(d.run.svc.shortPath(e.Path), e.Before, e.After)})
 	}
-	p.event.Saw = d.saw(edits)
+	p.event.Saw, p.event.Todos = d.saw(edits), todos
 	d.run.post(p)
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"runtime/debug"
 
 	"agent-ls/loop"
@@ -114,6 +115,11 @@ func (r *activeRun) addCall(add adder, e *loop.Event, c loop.Command) {
 	var took int64
 	if e.Kind == loop.Finished && e.CallID == c.CallID {
 		took = e.DurationMs
+		if e.Todos != nil {
+			if text, err := json.Marshal(e.Todos.Items); err == nil {
+				add(report.TodosChanged, func(v *report.Event) { v.CallID, v.Todos = c.CallID, text })
+			}
+		}
 		for _, change := range e.Changes {
 			add(report.FileChanged, func(v *report.Event) { v.CallID, v.Path, v.Diff = c.CallID, change.Path, change.Diff })
 		}

@@ -58,35 +58,45 @@ func (t *editFile) edit(ctx context.Context, args json.RawMessage) (loop.FileEdi
 	if a.OldString == a.NewString {
 		return loop.FileEdit{}, errors.New("old_string and new_string are the same")
 	}
-	path, err := t.resolve(a.Path)
-	if err == nil {
-		err = t.size(path, maxReadFile)
-	}
+	path, before, err := t.editable(ctx, a.Path)
 	if err != nil {
 		return loop.FileEdit{}, err
 	}
-	text, found, err := t.read(ctx, path)
-	switch {
-	case err != nil:
-		return loop.FileEdit{}, err
-	case !found:
-		return loop.FileEdit{}, errors.New(t.missing(path) + "; write_file creates files")
-	case t.Hide(path):
-		return loop.FileEdit{}, fmt.Errorf("%s may not be read", t.show(path))
-	}
-	if why := binary(text.Bytes); why != "" {
-		return loop.FileEdit{}, fmt.Errorf("%s is %s and cannot be edited", t.show(path), why)
-	}
-	if t.Behavior.RequireReadBeforeEdit {
-		if err := t.wasRead(path, text.Bytes); err != nil {
-			return loop.FileEdit{}, err
-		}
-	}
-	after, err := replace(text.Bytes, a)
+	after, err := replace(before, a)
 	if err != nil {
 		return loop.FileEdit{}, fmt.Errorf("%s: %w", t.show(path), err)
 	}
-	return loop.FileEdit{Path: path, Before: text.Bytes, After: after}, nil
+	return loop.FileEdit{Path: path, Before: before, After: after}, nil
+}
+
+// editable reads a file that may be edited: it is there, it is text, and the
+// session has seen it as it is now.
+func (w *workspace) editable(ctx context.Context, name string) (path string, before []byte, err error) {
+	path, err = w.resolve(name)
+	if err == nil {
+		err = w.size(path, maxReadFile)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	text, found, err := w.read(ctx, path)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case !found:
+		return "", nil, errors.New(w.missing(path) + "; write_file creates files")
+	case w.Hide(path):
+		return "", nil, fmt.Errorf("%s may not be read", w.show(path))
+	}
+	if why := binary(text.Bytes); why != "" {
+		return "", nil, fmt.Errorf("%s is %s and cannot be edited", w.show(path), why)
+	}
+	if w.Behavior.RequireReadBeforeEdit {
+		if err := w.wasRead(path, text.Bytes); err != nil {
+			return "", nil, err
+		}
+	}
+	return path, text.Bytes, nil
 }
 
 // replace replaces the old string in a file, keeping its line ends and mark.

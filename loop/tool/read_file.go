@@ -79,6 +79,9 @@ func (t *readFile) Run(ctx context.Context, call loop.Invocation) loop.ToolResul
 	case !found:
 		return failure(t.missing(path))
 	}
+	if kind := imageType(text.Bytes); kind != "" {
+		return t.image(path, kind, text.Bytes)
+	}
 	if why := binary(text.Bytes); why != "" {
 		return failure(fmt.Sprintf("%s is %s (%d bytes) and is not shown", t.show(path), why, len(text.Bytes)))
 	}

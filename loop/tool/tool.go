@@ -60,7 +60,8 @@ func Builtin(o Options) []loop.Tool {
 	}
 	w := &workspace{Options: o, plans: map[string]planned{}}
 	return []loop.Tool{
-		&readFile{w}, &writeFile{w}, &editFile{w}, &globFiles{w}, &grepFiles{w}, &listFiles{w}, &shellTool{w},
+		&readFile{w}, &writeFile{w}, &editFile{w}, &multiEdit{w}, &globFiles{w}, &grepFiles{w}, &listFiles{w}, &shellTool{w},
+		todoRead{}, todoWrite{},
 	}
 }
 

@@ -1,8 +1,11 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -525,4 +528,90 @@ func TestInstructions(t *testing.T) {
 
 func isChanged(err error) bool {
 	return err != nil && strings.Contains(err.Error(), loop.ErrFileChanged.Error())
+}
+
+func TestMultiEditIsAllOrNothing(t *testing.T) {
+	const before = "one\ntwo\nthree\n"
+	edits := func(pairs ...string) []any {
+		var out []any
+		for i := 0; i < len(pairs); i += 2 {
+			out = append(out, map[string]any{"old_string": pairs[i], "new_string": pairs[i+1]})
+		}
+		return out
+	}
+	tests := map[string]struct {
+		edits []any
+		after string
+		says  string
+	}{
+		"all fit":                  {edits("one", "1", "three", "3"), "1\ntwo\n3\n", "edited a.txt: 2 lines added, 2 removed"},
+		"each sees the one before": {edits("one", "uno", "uno\ntwo", "both"), "both\nthree\n", "edited"},
+		"the last does not fit":    {edits("one", "1", "four", "4"), before, "edit 2 of 2: old_string is not there"},
+		"one is not unique":        {edits("two", "o", "o", "x"), before, "edit 2 of 2: old_string is there 2 times"},
+		"one changes nothing":      {edits("one", "1", "two", "two"), before, "edit 2 of 2: old_string and new_string are the same"},
+		"it comes to nothing":      {edits("one", "1", "1", "one"), before, "is as it was"},
+		"none":                     {[]any{}, before, "edits"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, map[string]string{"a.txt": before}, nil)
+			b.call("read_file", args{"path": "a.txt"})
+			r := b.call("multi_edit", args{"path": "a.txt", "edits": tt.edits})
+			if got := b.text("a.txt"); got != tt.after || !strings.Contains(r.Text, tt.says) {
+				t.Errorf("the file is %q, the result %q; want %q, %q", got, r.Text, tt.after, tt.says)
+			}
+		})
+	}
+	t.Run("not read", func(t *testing.T) {
+		b := newBench(t, map[string]string{"a.txt": before}, nil)
+		b.wants(b.call("multi_edit", args{"path": "a.txt", "edits": edits("one", "1")}), loop.CallInvalid, "read_file it first")
+	})
+}
+
+func TestTodos(t *testing.T) {
+	b := newBench(t, nil, nil)
+	var kept *loop.TodoList
+	keep := func(c *loop.Invocation) {
+		c.Todos, c.KeepTodos = kept, func(l *loop.TodoList) { kept = l }
+	}
+	call := func(name string, a args) loop.ToolResult { return b.callWith(context.Background(), name, a, keep) }
+	if r := call("todoread", args{}); r.Text != "there are no tasks" {
+		t.Errorf("at first: %q", r.Text)
+	}
+	list := args{"todos": []any{map[string]any{"content": "read", "status": "completed"}, map[string]any{"content": " write ", "status": "in_progress"}}}
+	call("todowrite", list)
+	if r := call("todoread", args{}); r.Text != "[x] read\n[>] write\n1 of 2 open" || kept.Open() != 1 {
+		t.Errorf("then: %q", r.Text)
+	}
+	b.wants(call("todowrite", args{"todos": []any{map[string]any{"content": " ", "status": "pending"}}}), loop.CallInvalid, "task 1 is empty")
+	b.wants(call("todowrite", args{"todos": []any{map[string]any{"content": "x", "status": "later"}}}), loop.CallInvalid, "status")
+	if kept.Open() != 1 {
+		t.Error("a list that does not fit was kept")
+	}
+	call("todowrite", args{"todos": []any{}})
+	if kept.Items == nil || len(kept.Items) != 0 {
+		t.Errorf("an empty list: %+v", kept)
+	}
+}
+
+func TestImagesAreShown(t *testing.T) {
+	var body bytes.Buffer
+	if err := png.Encode(&body, image.NewGray(image.Rect(0, 0, 7, 3))); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, map[string]string{
+		"a.png": body.String(), "b.bin": "\x00\x01\x02", "c.png": "no image", "d.webp": "RIFF\x00\x00\x00\x00WEBPVP8 \x00\x00",
+		"big.jpg": "\xff\xd8\xff" + strings.Repeat("x", maxImage),
+	}, nil)
+	r := b.call("read_file", args{"path": "a.png"})
+	b.wants(r, loop.CallOK, "a.png: image/png, 7 by 3 pixels")
+	if len(r.Images) != 1 || r.Images[0].MediaType != "image/png" || !bytes.Equal(r.Images[0].Data, body.Bytes()) {
+		t.Errorf("images %+v", r.Images)
+	}
+	if r := b.call("read_file", args{"path": "d.webp"}); len(r.Images) != 1 || r.Images[0].MediaType != "image/webp" {
+		t.Errorf("a webp: %+v", r)
+	}
+	b.wants(b.call("read_file", args{"path": "big.jpg"}), loop.CallError, "more than the 5242880 that can be shown")
+	b.wants(b.call("read_file", args{"path": "b.bin"}), loop.CallError, "a binary file")
+	b.wants(b.call("read_file", args{"path": "c.png"}), loop.CallOK, "no image")
 }
