@@ -111,12 +111,18 @@ func (m *machine) call(e Event) {
 	}
 	switch e.Kind {
 	case Asked:
+		if m.Phase == Acting && m.Batch[i].Phase == CallRunning && m.Batch[i].ConfirmID == "" {
+			m.setCall(i, func(c *Call) { c.ConfirmID, c.Waits = e.ApprovalID, true })
+		}
 		if m.Phase == Acting && m.Batch[i].Phase != CallRunning {
 			m.setCall(i, func(c *Call) {
 				c.Phase, c.ApprovalID, c.Digest, c.Approved = CallWaiting, e.ApprovalID, e.Digest, false
 			})
 		}
 	case Resolved:
+		if c := m.Batch[i]; c.Phase == CallRunning && c.ConfirmID != "" && c.ConfirmID == e.ApprovalID {
+			m.setCall(i, func(c *Call) { c.ConfirmID, c.Waits = "", false })
+		}
 		if m.Phase == Acting && m.Batch[i].Phase == CallWaiting && m.Batch[i].ApprovalID == e.ApprovalID {
 			m.resolved(i, e)
 		}
@@ -134,6 +140,7 @@ func (m *machine) call(e Event) {
 		if c := m.Batch[i]; c.Phase == CallWaiting {
 			m.do(Command{Kind: Withdraw, ApprovalID: c.ApprovalID, CallID: c.ID})
 		}
+		m.unconfirmed(i)
 		m.taint(e.Label)
 		m.setCall(i, func(c *Call) {
 			c.Phase, c.Result = CallDone, e.Result
@@ -220,6 +227,14 @@ func (m *machine) endBatch() {
 	m.nudge(size)
 }
 
+// unconfirmed takes down the approval that a running call has open.
+func (m *machine) unconfirmed(i int) {
+	if c := m.Batch[i]; c.Phase == CallRunning && c.ConfirmID != "" {
+		m.do(Command{Kind: Withdraw, ApprovalID: c.ConfirmID, CallID: c.ID})
+		m.setCall(i, func(c *Call) { c.ConfirmID, c.Waits = "", false })
+	}
+}
+
 // closeBatch gives a result to every call that has not begun.
 func (m *machine) closeBatch(why string) {
 	for i, c := range m.Batch {
@@ -227,6 +242,7 @@ func (m *machine) closeBatch(why string) {
 			m.setCall(i, func(c *Call) { c.Untold = false })
 			m.tellCall(i)
 		}
+		m.unconfirmed(i)
 		if c.Phase == CallDone || c.Phase == CallRunning {
 			continue
 		}

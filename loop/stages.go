@@ -284,6 +284,7 @@ func (m *machine) resume(e Event) {
 		if c.Phase != CallRunning {
 			continue
 		}
+		m.unconfirmed(i)
 		if c.Effect == Read && m.Phase == Acting {
 			m.setCall(i, func(c *Call) { c.Phase, c.Waits = CallQueued, false })
 			continue

@@ -93,6 +93,9 @@ type Call struct {
 	Resumed       bool        // it had passed the gate in a process that died
 	Untold        bool        // CallDone: nobody was told of it yet
 	Read, Changed []string    // CallDone: the files that it showed or changed
+	// ConfirmID is the approval that a running call waits for: what it did is
+	// undone until a person says that it may stay.
+	ConfirmID string
 }
 
 // Steer is something that the user said while the run was at work.

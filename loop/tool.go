@@ -68,6 +68,13 @@ type Invocation struct {
 	Output func(tail string)
 	// Limits of the run that still apply to this call.
 	Deadline time.Time
+	// Confirm asks a person whether what the call did to files that are always
+	// asked about may stay: it was undone, and why says what it was. Edits are
+	// the files as they are and as they would be. Nil: nobody can say so.
+	Confirm func(ctx context.Context, why string, edits []FileEdit) bool
+	// Alarm is told what the call did to such files and could not be undone:
+	// the run ends.
+	Alarm func(what string)
 	// Read is told of each file, absolute and resolved, of which the result
 	// shows content and that is not among the paths of the call's Plan.
 	Read func(path string)

@@ -30,7 +30,7 @@ func (e *Settled) Error() string { return "the approval was settled: " + e.By }
 // openAsk is an approval that this process shows.
 type openAsk struct {
 	approval report.Approval
-	of       *dispatched
+	of       *dispatched        // whose call it would let run; nil when no rule and no grant can answer it
 	answer   chan report.Answer // gets the answer that won, once
 	take     func(*Settled)     // takes it down
 }
@@ -43,7 +43,7 @@ func (d *dispatched) ask(ctx context.Context, j loop.Judgement, digest string) (
 	}
 	if answer == nil {
 		since := time.Now()
-		given, err := d.await(ctx, approval)
+		given, err := d.await(ctx, approval, d)
 		d.asked += time.Since(since)
 		if err != nil {
 			if errors.Is(context.Cause(ctx), errCallStopped) {
@@ -152,11 +152,11 @@ func wordText(w shell.Word) string {
 
 // await shows the approval and waits for the first answer, wherever it comes
 // from. There is no limit of time: no answer yet is no answer.
-func (d *dispatched) await(ctx context.Context, a report.Approval) (report.Answer, error) {
+func (d *dispatched) await(ctx context.Context, a report.Approval, of *dispatched) (report.Answer, error) {
 	s := d.run.svc
 	show, takeDown := context.WithCancelCause(ctx)
 	defer takeDown(nil)
-	ask := &openAsk{approval: a, of: d, answer: make(chan report.Answer, 1), take: func(e *Settled) { takeDown(e) }}
+	ask := &openAsk{approval: a, of: of, answer: make(chan report.Answer, 1), take: func(e *Settled) { takeDown(e) }}
 	s.asksMu.Lock()
 	s.asks[a.ID] = ask
 	s.asksMu.Unlock()
@@ -447,7 +447,7 @@ func (s *Service) settleCovered(ctx context.Context) {
 	}
 	s.asksMu.Unlock()
 	for _, a := range asks {
-		if a.of.judge(a.of.run.grants()).Verdict != loop.VerdictAllow {
+		if a.of == nil || a.of.judge(a.of.run.grants()).Verdict != loop.VerdictAllow {
 			continue
 		}
 		err := s.settle(ctx, a.approval, report.Answer{Outcome: report.AllowOnce, By: "policy"})

@@ -449,6 +449,7 @@ func (d *dispatched) perform(ctx context.Context) {
 		CallID: d.call.ID, Arguments: d.args, Hunks: d.call.Hunks,
 		Output: d.output, Changed: d.changed, Read: d.read,
 		Todos: r.todoList(&d.state), KeepTodos: d.keepTodos,
+		Confirm: d.confirm, Alarm: d.alarm,
 	}
 	d.reads()
 	if left, counting := d.state.Remaining(r.svc.now()); counting {

@@ -24,7 +24,11 @@ func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Comma
 	}
 	switch e.Kind {
 	case loop.Asked:
-		if c, ok := next.Call(e.CallID); ok && c.Phase == loop.CallWaiting && c.ApprovalID == e.ApprovalID {
+		c, ok := next.Call(e.CallID)
+		if ok && c.Phase == loop.CallRunning && c.ConfirmID == e.ApprovalID {
+			add(report.ApprovalRequested, func(v *report.Event) { v.ID, v.CallID = e.ApprovalID, e.CallID })
+		}
+		if ok && c.Phase == loop.CallWaiting && c.ApprovalID == e.ApprovalID {
 			if old, _ := r.state.Call(e.CallID); old.ApprovalID != "" && old.ApprovalID != e.ApprovalID {
 				add(report.ApprovalWithdrawn, func(v *report.Event) { v.ID, v.CallID, v.By = old.ApprovalID, e.CallID, "policy" })
 			}

@@ -49,6 +49,7 @@ type Change struct {
 	Path string // absolute
 	What string // "created", "changed", "removed"
 	was  *digest
+	is   *digest  // as the command left it; nil when it was removed, or created
 	then *Digests // all that was before
 }
 
@@ -158,7 +159,7 @@ func (d Digests) Compare(later Digests) Changes {
 		case !ok:
 			out = append(out, Change{Path: p, What: "removed", was: &was, then: &d})
 		case is.sum != was.sum || is.mode != was.mode || is.link != was.link:
-			out = append(out, Change{Path: p, What: "changed", was: &was, then: &d})
+			out = append(out, Change{Path: p, What: "changed", was: &was, is: &is, then: &d})
 		}
 	}
 	created := map[string]bool{}

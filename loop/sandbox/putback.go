@@ -39,7 +39,10 @@ func (c Changes) PutBack() Changes {
 // Undo undoes the changes and says what it did. It deletes only what the
 // command itself has made: a new file that is older than the command, or that
 // may be the missing one, is moved aside instead.
-func (c Changes) Undo() []Undone {
+func (c Changes) Undo() []Undone { return c.undo(false) }
+
+// undo is Undo; hold moves aside all that is new, whosever it is.
+func (c Changes) undo(hold bool) []Undone {
 	if len(c) == 0 {
 		return nil
 	}
@@ -61,7 +64,7 @@ func (c Changes) Undo() []Undone {
 	}
 	for _, ch := range slices.Backward(c) {
 		if ch.What == "created" {
-			out = append(out, ch.takeAway(lost))
+			out = append(out, ch.takeAway(lost || hold))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Undone) int { return strings.Compare(a.Path, b.Path) })
@@ -276,17 +279,17 @@ func (ch Change) putBack() bool {
 		now, ok := (&Digests{kept: keptTotal}).digest(ch.Path)
 		return ok && now.sum == was.sum && os.Chmod(ch.Path, was.mode.Perm()) == nil
 	default:
-		return ch.write()
+		return write(ch.Path, was)
 	}
 }
 
-// write puts the kept bytes back in one step.
-func (ch Change) write() bool {
-	temp, err := os.CreateTemp(filepath.Dir(ch.Path), ".agent-ls-*")
+// write puts kept bytes to a path in one step.
+func write(path string, g *digest) bool {
+	temp, err := os.CreateTemp(filepath.Dir(path), ".agent-ls-*")
 	if err != nil {
 		return false
 	}
 	defer os.Remove(temp.Name())
-	_, err = temp.Write(ch.was.kept)
-	return temp.Close() == nil && err == nil && os.Chmod(temp.Name(), ch.was.mode.Perm()) == nil && os.Rename(temp.Name(), ch.Path) == nil
+	_, err = temp.Write(g.kept)
+	return temp.Close() == nil && err == nil && os.Chmod(temp.Name(), g.mode.Perm()) == nil && os.Rename(temp.Name(), path) == nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -94,7 +93,8 @@ func (t *shellTool) Run(ctx context.Context, call loop.Invocation) loop.ToolResu
 	p.Stdout, p.Stderr = stream, stream
 	exit := p.Run()
 	stream.flush()
-	return t.result(ctx, a, exit, out, timeout)
+	permit() // nothing runs any more, and a person may be asked now
+	return t.result(ctx, call, a, exit, out, timeout)
 }
 
 // permit waits for one of the permits that bound how many processes run at
@@ -112,7 +112,7 @@ func (w *workspace) permit(ctx context.Context, until time.Time) (giveBack func(
 }
 
 // result is what the model is told about a command that has ended.
-func (t *shellTool) result(ctx context.Context, a shellArgs, exit sandbox.Exit, out *window, timeout time.Duration) loop.ToolResult {
+func (t *shellTool) result(ctx context.Context, call loop.Invocation, a shellArgs, exit sandbox.Exit, out *window, timeout time.Duration) loop.ToolResult {
 	text, truncated := out.text()
 	r := loop.ToolResult{Text: text, Truncated: truncated, Outcome: loop.CallOK}
 	say := func(line string) {
@@ -145,7 +145,7 @@ func (t *shellTool) result(ctx context.Context, a shellArgs, exit sandbox.Exit, 
 		say("[" + exit.Hint + "]")
 	}
 	if len(exit.Protected) > 0 {
-		t.protected(ctx, exit.Protected, say, &r)
+		t.protected(ctx, call, exit.Protected, say, &r)
 	}
 	if exit.Incomplete != "" {
 		t.Log.Warn("protected files may have been overlooked", "why", exit.Incomplete)
@@ -158,76 +158,6 @@ func (t *shellTool) result(ctx context.Context, a shellArgs, exit sandbox.Exit, 
 		r.Notes = append(r.Notes, "the command saw these files as they are on disk, without the editor's unsaved changes: "+strings.Join(unsaved, ", "))
 	}
 	return r
-}
-
-// shownChanges bounds how many changes of protected files one result names.
-const shownChanges = 10
-
-// protected deals with always-asked files that a command changed: a person
-// accepts that, or they are put back, and the result's text says so, since
-// that is what the model and the person both read.
-func (t *shellTool) protected(ctx context.Context, changes sandbox.Changes, say func(string), r *loop.ToolResult) {
-	list := t.changed(changes)
-	t.Log.Warn("a command changed files that are always asked about", "changes", list)
-	if t.Accept != nil && t.Accept(ctx, changes) {
-		r.Notes = append(r.Notes, "the user accepted that the command "+list)
-		return
-	}
-	undone := changes.Undo()
-	var did []string
-	whole := true
-	for _, u := range undone {
-		whole = whole && u.OK
-		if u.Did == "put back" || u.Did == "moved back" {
-			if slices.ContainsFunc(undone, func(o sandbox.Undone) bool { return o.Path == filepath.Dir(u.Path) && o.Did == u.Did }) {
-				continue // with its folder
-			}
-		}
-		name := t.show(u.Path)
-		switch {
-		case u.Aside != "":
-			did = append(did, name+" put aside as "+t.show(u.Aside))
-		case !u.OK:
-			did = append(did, name+" left "+u.What)
-		default:
-			did = append(did, name+" "+u.Did)
-		}
-	}
-	note := "the command " + list + "; only a person may allow that, so it was undone: "
-	if !whole {
-		note = "the command " + list + "; only a person may allow that, and not all of it could be undone: "
-	}
-	note += few(did)
-	t.Log.Warn("protected files were put back", "did", few(did))
-	say("[" + note + "]")
-	r.IsError = true
-	if r.Outcome == loop.CallOK {
-		r.Outcome = loop.CallError
-	}
-}
-
-// changed says what a command did to protected files, each folder once.
-func (t *shellTool) changed(changes sandbox.Changes) string {
-	type deed struct{ what, path string }
-	done := map[deed]bool{}
-	for _, c := range changes {
-		done[deed{c.What, c.Path}] = true
-	}
-	var names []string
-	for _, c := range changes {
-		if !done[deed{c.What, filepath.Dir(c.Path)}] {
-			names = append(names, c.What+" "+t.show(c.Path))
-		}
-	}
-	return few(names)
-}
-
-// few joins some of the names, and says how many more there are.
-func few(names []string) string {
-	if more := len(names) - shownChanges; more > 0 {
-		return strings.Join(names[:shownChanges], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return strings.Join(names, ", ")
 }
 
 // unsaved names the open documents that a command does not see.

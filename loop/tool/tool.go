@@ -33,9 +33,6 @@ type Options struct {
 	// Hide tells which files no tool shows because a rule denies reading
 	// them, although the folder that holds them was asked for. Nil: none.
 	Hide func(path string) bool
-	// Accept is asked when a command has changed always-asked files. Unless
-	// it says yes they are put back. Nil: they are put back.
-	Accept func(ctx context.Context, changes sandbox.Changes) bool
 }
 
 // Builtin makes the built-in tools of one session.

@@ -478,12 +478,24 @@ func TestShellPutsBackProtectedFiles(t *testing.T) {
 	if b.text(".agent-ls/agent.toml") != "guard" || b.text("AGENTS.md") != "x" || exists(filepath.Join(b.root, ".envrc")) {
 		t.Error("it was not put back")
 	}
-	accepts := newBench(t, nil, func(o *Options) {
-		o.Accept = func(_ context.Context, c sandbox.Changes) bool { return len(c) == 1 && c[0].What == "created" }
-	})
-	accepts.wants(accepts.call("shell", args{"command": "echo x > .envrc"}), loop.CallOK, "the user accepted")
-	if accepts.text(".envrc") != "x\n" {
-		t.Error("what the user accepted is gone")
+	for _, yes := range []bool{true, false} {
+		asked := newBench(t, nil, nil)
+		r := asked.callWith(t.Context(), "shell", args{"command": "echo x > .envrc"}, func(c *loop.Invocation) {
+			c.Confirm = func(_ context.Context, why string, edits []loop.FileEdit) bool {
+				if !strings.Contains(why, "created .envrc") || len(edits) != 1 || string(edits[0].After) != "x\n" || exists(filepath.Join(asked.root, ".envrc")) {
+					t.Errorf("asked %q about %+v", why, edits)
+				}
+				return yes
+			}
+		})
+		if yes {
+			asked.wants(r, loop.CallOK, "the user accepted")
+		} else {
+			asked.wants(r, loop.CallError, "it was not allowed, so it was undone: .envrc removed again")
+		}
+		if got := exists(filepath.Join(asked.root, ".envrc")); got != yes {
+			t.Errorf("accepted %t: the file is there: %t", yes, got)
+		}
 	}
 }
 
