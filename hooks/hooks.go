@@ -6,6 +6,7 @@
 package hooks
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -67,6 +68,10 @@ type Firing struct {
 	// States is what each hook (by declaration id) returned as state the last
 	// time that it fired in this run.
 	States map[string]map[string]any
+	// Decide answers hook.decide(question, schema): a map with ok, reason,
+	// answers and usage. It never fails: ok is false and reason says why. Nil
+	// where nobody can be asked. The time that it takes is not the script's.
+	Decide func(ctx context.Context, question string, schema any) map[string]any
 }
 
 // Outcome is what the hooks of one firing came to, folded in declared order.

@@ -69,6 +69,9 @@ func Apply(s State, e Event) (State, []Command) {
 		m.spawned(e)
 	case Spent:
 		m.spent(e)
+	case DecisionMade:
+		m.Decisions++
+		m.spent(e)
 	case Questioned:
 		m.questioned(e)
 	}
@@ -106,6 +109,7 @@ func (m *machine) start(e Event) {
 		Depth: e.Depth, Mark: e.Mark, Course: e.Course, Status: RunActive, Step: old.Step,
 		Todos: old.Todos, History: old.History, View: old.View, Context: old.Context, ContextAt: old.ContextAt, Summaries: old.Summaries,
 		Answers: old.Answers, Grants: old.Grants, Taint: old.Taint.With(e.Label),
+		Decisions: old.Decisions, DecisionsAt: old.Decisions,
 		Since: e.At, Began: e.At,
 	}
 	m.Chosen = old.Chosen

@@ -34,6 +34,7 @@ const (
 	Counted       EventKind = "counted"       // a sub-agent wants one of the run's places: ID
 	Spawned       EventKind = "spawned"       // a spawn call is driven in a run of its own: CallID, Child
 	Spent         EventKind = "spent"         // what a sub-agent or a decision used altogether: ID, Usage
+	DecisionMade  EventKind = "decision_made" // a question beside the run is settled: ID, Usage, Text, Arguments, Error
 	Questioned    EventKind = "questioned"    // a running call waits for a person, or no longer: CallID, ID, Waits
 	noEventOfCore EventKind = ""
 )

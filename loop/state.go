@@ -188,6 +188,9 @@ type State struct {
 	Began   time.Time
 	// CallsDone counts the calls of the run that have a result.
 	CallsDone int
+	// Decisions counts the questions put to the model beside the run, in the
+	// session; DecisionsAt how many there were when the run began.
+	Decisions, DecisionsAt int
 
 	Used  time.Duration // of the run's time, up to Since
 	Since time.Time     // zero while the clock stands

@@ -25,6 +25,7 @@ type activeRun struct {
 	pin     *pinned
 	gear    *gear
 	parent  *parentLink // nil for a run that a person began
+	decider decider
 
 	inbox    chan posted
 	root     context.Context // ends when the process lets go of the run

@@ -34,6 +34,7 @@ func (r *activeRun) fireNow(ctx context.Context, c loop.Command, s loop.State) h
 	}
 	return r.gear.set.Fire(ctx, hooks.Firing{
 		Event: c.Point, Stage: s.Stage, At: r.svc.now(), CallID: c.CallID, Fields: fields, States: hookStates(s.HookStates),
+		Decide: r.decideFor(&s, c.Point),
 	})
 }
 

@@ -29,6 +29,7 @@ func (r *activeRun) raise(ctx context.Context, s *loop.State, event, callID stri
 	}
 	out := r.gear.set.Fire(ctx, hooks.Firing{
 		Event: event, Stage: s.Stage, At: r.svc.now(), CallID: callID, Fields: all, States: r.eventStates(s),
+		Decide: r.decideFor(s, event),
 	})
 	if ctx.Err() != nil {
 		return out // the run ended meanwhile; the hook was stopped, not broken
