@@ -75,6 +75,9 @@ func (t *terminal) Event(e report.Event) {
 	indent := strings.Repeat("  ", e.Depth)
 	switch e.Type {
 	case report.TextDelta:
+		if e.Depth > 0 {
+			return // several may speak at once; the message has the whole text
+		}
 		fmt.Fprint(t.out, report.Visible(e.Text))
 		t.streaming, t.streamed = true, true
 	case report.RunStarted:
@@ -82,8 +85,12 @@ func (t *terminal) Event(e report.Event) {
 	case report.StageEntered:
 		t.line("%s%s %s", indent, t.bold("stage"), e.Stage)
 	case report.Message:
-		if !t.streamed {
+		if e.Depth > 0 {
 			t.line("%s%s", indent, e.Text)
+			return
+		}
+		if !t.streamed {
+			t.line("%s", e.Text)
 		}
 		t.breakLine()
 		t.streamed = false
@@ -97,6 +104,8 @@ func (t *terminal) Event(e report.Event) {
 		}
 		delete(t.titles, e.CallID)
 		t.line("%s  %s%s", indent, text, t.tail(e))
+	case report.AgentSpawned:
+		t.line("%s%s %s", indent, t.bold("sub-agent"), e.Agent)
 	case report.FileChanged:
 		t.line("%s", t.diff(e.Diff))
 	case report.Retrying:
@@ -190,7 +199,7 @@ func (t *terminal) Approve(ctx context.Context, a report.Approval) (report.Answe
 	}
 	for {
 		t.outMu.Lock()
-		fmt.Fprintf(t.out, "%s ", t.bold(question(a)))
+		t.prompt(question(a))
 		t.outMu.Unlock()
 		line, err := t.lines.next(ctx)
 		if err == io.EOF {
@@ -204,6 +213,8 @@ func (t *terminal) Approve(ctx context.Context, a report.Approval) (report.Answe
 		}
 	}
 }
+
+func (t *terminal) prompt(text string) { fmt.Fprintf(t.out, "%s ", t.bold(text)) }
 
 func (t *terminal) showApproval(a report.Approval) {
 	t.line("%s %s (%s)", t.bold("approval needed:"), a.Title, a.Risk)

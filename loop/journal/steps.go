@@ -34,6 +34,8 @@ type Step struct {
 	Unplan   bool
 	Ask      *report.Approval
 	Withdraw []string // approval ids
+	Question *report.Question
+	Unask    []string // calls whose open questions end
 }
 
 // Edit is the change of one file by a call, with the bytes that an undo needs.
@@ -160,7 +162,7 @@ func (e *encoded) insert(into *sql.Stmt, was head) (head, error) {
 
 // plain says that the step is one row, which commits faster by itself.
 func (s *Step) plain() bool {
-	return s.Status == "" && s.Ask == nil && !s.Unplan && len(s.Decisions)+len(s.Planned)+len(s.Done)+len(s.Withdraw) == 0
+	return s.Status == "" && s.Ask == nil && s.Question == nil && !s.Unplan && len(s.Unask) == 0 && len(s.Decisions)+len(s.Planned)+len(s.Done)+len(s.Withdraw) == 0
 }
 
 func (s *Step) appendRest(tx *sql.Tx, row *encoded, at head) error {
@@ -194,6 +196,16 @@ func (s *Step) appendRest(tx *sql.Tx, row *encoded, at head) error {
 	if s.Ask != nil {
 		if err := addApproval(tx, s.Ask, row.ask); err != nil {
 			return err
+		}
+	}
+	if s.Question != nil {
+		if err := addQuestion(tx, s.Question); err != nil {
+			return err
+		}
+	}
+	for _, id := range s.Unask {
+		if _, err := tx.Exec(`UPDATE questions SET state = 'withdrawn' WHERE call_id = ? AND state = 'open'`, id); err != nil {
+			return fmt.Errorf("journal: withdraw the question of %s: %w", id, err)
 		}
 	}
 	for _, id := range s.Withdraw {

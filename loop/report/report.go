@@ -30,6 +30,8 @@ const (
 	Notice            EventType = "notice"
 	RunFinished       EventType = "run_finished"
 	AgentSpawned      EventType = "agent_spawned"
+	QuestionAsked     EventType = "question_asked"
+	QuestionClosed    EventType = "question_closed"
 	// Transient ones bear no seq and are not kept.
 	TextDelta     EventType = "text_delta"
 	ThinkingDelta EventType = "thinking_delta"
@@ -194,16 +196,28 @@ type Answer struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"` // edited by the user
 	Hunks     []int           `json:"hunks,omitempty"`     // nil = all of them
 	By        string          `json:"-"`                   // "here", "elsewhere", "dismissed", "no approver", …
+	Reply     *string         `json:"-"`                   // to a question; nil dismisses it
 }
 
 // Question is one that the agent asks a person.
 type Question struct {
-	ID       string   `json:"id"`
-	RunID    string   `json:"runId"`
-	Header   string   `json:"header"`
-	Prompt   string   `json:"prompt"`
-	Options  []Option `json:"options"`
-	FreeText bool     `json:"freeText"`
+	ID          string   `json:"id"`
+	RunID       string   `json:"runId"`
+	SessionID   string   `json:"sessionId"`
+	CallID      string   `json:"callId"`
+	ParentRunID string   `json:"parentRunId,omitempty"`
+	Header      string   `json:"header"`
+	Prompt      string   `json:"prompt"`
+	Options     []Option `json:"options"`
+	FreeText    bool     `json:"freeText"` // an answer in the person's own words counts
+	Elsewhere   bool     `json:"elsewhere,omitempty"`
+}
+
+// Reply is what somebody answered to a question.
+type Reply struct {
+	Text      string `json:"text"`
+	Dismissed bool   `json:"dismissed,omitempty"` // no answer, and none will come
+	By        string `json:"-"`                   // "here", "elsewhere", "no approver", …
 }
 
 // Option is one offered answer.

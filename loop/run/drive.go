@@ -81,6 +81,7 @@ type posted struct {
 	planned   []journal.Edit
 	done      []journal.Edit
 	ask       *report.Approval
+	question  *report.Question
 	withdraw  []string        // approvals that this one replaces
 	taken     chan loop.State // gets the state after the event, if not nil
 }
@@ -323,7 +324,7 @@ func (r *activeRun) apply(p *posted) []loop.Command {
 	row := journal.Step{
 		SessionID: r.session, RunID: r.id, Turn: next.Turn, LastSeq: r.seq + int64(len(show)),
 		Event: p.event, Shown: show, Decisions: p.decisions, Planned: p.planned, Done: p.done, Ask: p.ask,
-		Withdraw: p.withdraw,
+		Withdraw: p.withdraw, Question: p.question, Unask: r.unasked(commands),
 	}
 	if p.event.Kind == loop.Compacted && p.event.Usage != nil {
 		used := r.usage

@@ -58,6 +58,8 @@ type Service struct {
 	// approvals that this process shows, by id
 	asksMu sync.Mutex
 	asks   map[string]*openAsk
+	// questions, likewise
+	questions map[string]*openQuestion
 }
 
 // hookSet is what a run needs of *hooks.Set.
@@ -79,6 +81,8 @@ func New(o Options) *Service {
 		starting: map[string]bool{},
 		trackers: map[string]*tool.Tracker{},
 		asks:     map[string]*openAsk{},
+
+		questions: map[string]*openQuestion{},
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -239,6 +243,7 @@ func (s *Service) poll() {
 		}
 		version = now
 		s.takeAnswers(ctx)
+		s.takeReplies(ctx)
 		for _, r := range runs {
 			r.takeSignals(ctx)
 		}

@@ -229,6 +229,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 	g.dedup, findings = keys, append(findings, found...)
 	g.add(&nextStage{})
 	g.add(&spawnTool{agents: p.spawnable()})
+	g.add(askTool{})
 	findings = append(findings, g.unknownTools(a)...)
 	models, found := s.chain(cfg, p.Model, a.Path)
 	g.models = models

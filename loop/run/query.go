@@ -76,7 +76,7 @@ func (s *Service) Events(ctx context.Context, sessionID string, afterSeq int64, 
 }
 
 // Pending gives what is still open, in all windows and of runs that a process
-// left behind, oldest first. Questions are none yet: no tool asks any.
+// left behind, oldest first.
 func (s *Service) Pending(ctx context.Context) ([]report.Approval, []report.Question, error) {
 	open, err := s.opt.Journal.OpenApprovals(ctx)
 	if err != nil {
@@ -87,16 +87,17 @@ func (s *Service) Pending(ctx context.Context) ([]report.Approval, []report.Ques
 		approvals[i] = p.Approval
 		approvals[i].Elsewhere = p.Owner == journal.Elsewhere
 	}
-	return approvals, []report.Question{}, nil
+	questions, err := s.openQuestions(ctx)
+	return approvals, questions, err
 }
 
-// Resolve answers an open approval, wherever its run is driven. Where nobody
+// Resolve answers an open approval or question, wherever its run is driven. Where nobody
 // drives it any more, the run is resumed with the answer.
 func (s *Service) Resolve(ctx context.Context, id string, answer report.Answer) error {
 	p, err := s.opt.Journal.Approval(ctx, id)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		return fmt.Errorf("approval %s: %w", id, ErrUnknownID)
+		return s.resolveQuestion(ctx, id, answer)
 	case err != nil:
 		return err
 	case p.State != "open":
@@ -111,13 +112,7 @@ func (s *Service) Resolve(ctx context.Context, id string, answer report.Answer) 
 	if err := s.settle(ctx, p.Approval, answer); err != nil || driven {
 		return err
 	}
-	// A sub-agent goes on with the one that spawned it.
-	root, err := s.opt.Journal.RootOf(ctx, p.SessionID)
-	if err != nil {
-		return err
-	}
-	_, err = s.Resume(ctx, root)
-	return err
+	return s.resumeFamily(ctx, p.SessionID)
 }
 
 // Decisions gives recorded decisions, oldest first, 100 by default, and the

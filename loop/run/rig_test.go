@@ -128,7 +128,7 @@ func (r *rig) service(j *journal.Journal, f Frontend) *Service {
 		if len(r.hooks) > 0 {
 			g.set = r.hooks
 		}
-		for _, t := range []loop.Tool{lookTool{}, &changeTool{root}, &appendTool{root}, r.slow, &nextStage{}, &spawnTool{agents: p.spawnable()}} {
+		for _, t := range []loop.Tool{lookTool{}, &changeTool{root}, &appendTool{root}, r.slow, &nextStage{}, &spawnTool{agents: p.spawnable()}, askTool{}} {
 			g.add(t)
 		}
 		for _, t := range r.more {

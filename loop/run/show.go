@@ -46,6 +46,12 @@ func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Comma
 		}
 	case loop.Noted:
 		r.addNote(add, e.Note)
+	case loop.Questioned:
+		if c, ok := next.Call(e.CallID); ok && e.ID != "" && c.QuestionID == e.ID {
+			if old, _ := r.state.Call(e.CallID); old.QuestionID != e.ID { // not one that is taken up again
+				add(report.QuestionAsked, func(v *report.Event) { v.ID, v.CallID = e.ID, e.CallID })
+			}
+		}
 	case loop.Spawned:
 		if c, ok := next.Call(e.CallID); ok && c.Child != nil && c.Child == e.Child {
 			add(report.AgentSpawned, func(v *report.Event) {
@@ -127,6 +133,9 @@ func (r *activeRun) addCall(add adder, e *loop.Event, c loop.Command) {
 		for _, change := range e.Changes {
 			add(report.FileChanged, func(v *report.Event) { v.CallID, v.Path, v.Diff = c.CallID, change.Path, change.Diff })
 		}
+	}
+	if call, ok := r.state.Call(c.CallID); ok && call.QuestionID != "" {
+		add(report.QuestionClosed, func(v *report.Event) { v.ID, v.CallID = call.QuestionID, c.CallID })
 	}
 	add(report.ToolFinished, func(v *report.Event) {
 		if was, _ := r.state.Call(c.CallID); was.Phase != loop.CallRunning && c.Call != nil {

@@ -70,6 +70,7 @@ type bridge struct {
 	approvals *approvals
 	findings  *runFindings
 	content   *content
+	shown     sync.Map // ids of the questions that are in front of the user
 
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc

@@ -22,6 +22,7 @@ func (b *bridge) commands() map[string]server.CommandHandler {
 		"agent.undo":          b.commandUndo,
 		"agent.showDecisions": b.commandShowDecisions,
 		"agent.pending":       b.commandPending,
+		"agent.answer":        b.commandAnswer,
 		"agent.trust":         b.commandTrust,
 	}
 }
@@ -130,6 +131,11 @@ func (b *bridge) commandPending(ctx context.Context, args []json.RawMessage) (an
 			if b.approvals.shown(o.approval.ID) == nil {
 				b.background(func(ctx context.Context) { b.askAgain(ctx, o) })
 			}
+		}
+	}
+	if !b.host.Client.Capabilities().Agent.Questions {
+		if err := b.askQuestionsAgain(ctx); err != nil {
+			return nil, err
 		}
 	}
 	return b.pending(ctx)

@@ -91,7 +91,7 @@ func TestServerSaysWhatItServes(t *testing.T) {
 	if got.Experimental.Agent.Version != protocolVersion || !slices.Equal(got.Experimental.Agent.Methods, ServerMethods()) {
 		t.Errorf("experimental.agent = %+v", got.Experimental.Agent)
 	}
-	for _, c := range []string{"agent.cancel", "agent.pending", "agent.run", "agent.showDecisions", "agent.steer", "agent.trust", "agent.undo"} {
+	for _, c := range []string{"agent.answer", "agent.cancel", "agent.pending", "agent.run", "agent.showDecisions", "agent.steer", "agent.trust", "agent.undo"} {
 		if !slices.Contains(got.ExecuteCommandProvider.Commands, c) {
 			t.Errorf("%s is not among the commands %v", c, got.ExecuteCommandProvider.Commands)
 		}

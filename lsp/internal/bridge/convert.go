@@ -162,7 +162,7 @@ func (w *wire) session(s report.Session) Session {
 }
 
 func question(q report.Question) Question {
-	out := Question{ID: q.ID, RunID: q.RunID, Header: show(q.Header), Prompt: show(q.Prompt), Options: []Option{}, FreeText: q.FreeText}
+	out := Question{ID: q.ID, RunID: q.RunID, Header: show(q.Header), Prompt: show(q.Prompt), Options: []Option{}, FreeText: q.FreeText, CallID: q.CallID, ParentRunID: q.ParentRunID, Elsewhere: q.Elsewhere}
 	for _, o := range q.Options {
 		out.Options = append(out.Options, Option{show(o.Label), show(o.Description)})
 	}

@@ -23,6 +23,7 @@ type fakeAPI struct {
 	resume  func(string) (run.Resumed, error)
 	events  func(string, int64, int) ([]report.Event, int64, error)
 	pending func() []report.Approval
+	asked   []report.Question
 	resolve func(string, report.Answer) error
 	decided func(run.DecisionQuery) ([]hooks.Decision, string, error)
 	rows    []run.HookStatus
@@ -68,9 +69,9 @@ func (a *fakeAPI) Events(_ context.Context, id string, after int64, limit int) (
 }
 func (a *fakeAPI) Pending(context.Context) ([]report.Approval, []report.Question, error) {
 	if a.pending == nil {
-		return nil, nil, nil
+		return nil, a.asked, nil
 	}
-	return a.pending(), nil, nil
+	return a.pending(), a.asked, nil
 }
 func (a *fakeAPI) Resolve(_ context.Context, id string, answer report.Answer) error {
 	if a.resolve == nil {

@@ -90,6 +90,8 @@ func declared(caps server.Capabilities, method string) bool {
 		return caps.Agent.Decisions
 	case methodApprove, methodApprovalResolved:
 		return caps.Agent.Approvals
+	case methodAsk:
+		return caps.Agent.Questions
 	case methodSave:
 		return caps.Agent.Save
 	case protocol.MethodWindowShowDocument:
@@ -225,6 +227,10 @@ func eventLine(e Event) string {
 		return "approval " + e.ID + " is open"
 	case report.ApprovalWithdrawn:
 		return fmt.Sprintf("approval %s is withdrawn (%s)", e.ID, e.By)
+	case report.QuestionAsked:
+		return "question " + e.ID + " is open"
+	case report.AgentSpawned:
+		return fmt.Sprintf("sub-agent %s: run %s", oneLine(e.Agent), e.ChildRunID)
 	case report.FileChanged:
 		return "changed " + e.URI
 	case report.Retrying:

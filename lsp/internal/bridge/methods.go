@@ -17,6 +17,7 @@ const (
 	methodHookDecision     = "agent/hookDecision"
 	methodApprove          = "agent/approve"
 	methodApprovalResolved = "agent/approvalResolved"
+	methodAsk              = "agent/ask"
 	methodSave             = "agent/save"
 )
 
@@ -56,6 +57,7 @@ var methods = []method{
 	{name: methodHookDecision, params: Decision{}, fromServer: true, notification: true},
 	{name: methodApprove, params: Approval{}, result: ApprovalAnswer{}, fromServer: true},
 	{name: methodApprovalResolved, params: ApprovalResolved{}, fromServer: true, notification: true},
+	{name: methodAsk, params: Question{}, result: AskResult{}, fromServer: true},
 	{name: methodSave, params: SaveParams{}, result: SaveResult{}, fromServer: true},
 }
 

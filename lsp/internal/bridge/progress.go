@@ -122,6 +122,8 @@ func progressLine(e report.Event) string {
 		return show(e.Tool)
 	case report.ApprovalRequested:
 		return "waits for your approval"
+	case report.QuestionAsked:
+		return "waits for your answer"
 	case report.Retrying:
 		return "asks the model again: " + show(oneLine(e.Because))
 	case report.Message:

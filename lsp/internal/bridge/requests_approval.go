@@ -79,6 +79,9 @@ func (b *bridge) resolve(ctx context.Context, p ResolveParams) (OK, error) {
 		err := b.settleOutOfBand(ctx, p.ID, b.approvals.shown(p.ID), o.api, answer)
 		return OK{OK: err == nil}, b.answer(err, "approval", p.ID)
 	}
+	if found, err := b.resolveQuestion(ctx, p); found || err != nil {
+		return OK{OK: err == nil}, err
+	}
 	// Not open: the services tell an old id from one that never was. The
 	// answer that they are given is the one that allows nothing.
 	err = b.find(ctx, nil, func(api run.API) error {

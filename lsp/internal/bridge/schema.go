@@ -180,7 +180,7 @@ var eventTypes = func() []string {
 		report.RunStarted, report.StageEntered, report.StageLeft, report.Message, report.ToolStarted,
 		report.ToolFinished, report.ApprovalRequested, report.ApprovalWithdrawn, report.FileChanged,
 		report.TodosChanged, report.UsageReported, report.Retrying, report.Notice, report.RunFinished,
-		report.TextDelta, report.ThinkingDelta, report.ToolOutput,
+		report.AgentSpawned, report.QuestionAsked, report.QuestionClosed, report.TextDelta, report.ThinkingDelta, report.ToolOutput,
 	} {
 		out = append(out, string(t))
 	}

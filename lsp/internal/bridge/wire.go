@@ -384,12 +384,21 @@ type ApprovalResolved struct {
 
 // Question is one that the agent asks a person.
 type Question struct {
-	ID       string   `json:"id"`
-	RunID    string   `json:"runId"`
-	Header   string   `json:"header"`
-	Prompt   string   `json:"prompt"`
-	Options  []Option `json:"options"`
-	FreeText bool     `json:"freeText"`
+	ID          string   `json:"id"`
+	RunID       string   `json:"runId"`
+	CallID      string   `json:"callId"`
+	ParentRunID string   `json:"parentRunId,omitempty"`
+	Header      string   `json:"header"`
+	Prompt      string   `json:"prompt"`
+	Options     []Option `json:"options"`
+	FreeText    bool     `json:"freeText" doc:"an answer in the user's own words counts"`
+	Elsewhere   bool     `json:"elsewhere,omitempty" doc:"the run belongs to another window's server"`
+}
+
+// AskResult is the result of agent/ask: an answer, or none.
+type AskResult struct {
+	Answer    *string `json:"answer,omitempty"`
+	Dismissed bool    `json:"dismissed,omitempty" doc:"there will be no answer"`
 }
 
 // Option is one offered answer.
