@@ -67,10 +67,14 @@ func TestAskUser(t *testing.T) {
 
 func TestNobodyToAskIsSaidAtOnce(t *testing.T) {
 	for name, reply := range map[string]func(context.Context, report.Question) (report.Reply, error){
-		"the front end cannot":   nil,
-		"nobody sits there":      func(context.Context, report.Question) (report.Reply, error) { return report.Reply{}, ErrNoApprover },
-		"it breaks":              func(context.Context, report.Question) (report.Reply, error) { return report.Reply{}, errors.New("gone") },
-		"the person has no time": func(context.Context, report.Question) (report.Reply, error) { return report.Reply{Dismissed: true}, nil },
+		"the front end cannot": nil,
+		"nobody sits there":    func(context.Context, report.Question) (report.Reply, error) { return report.Reply{}, ErrNoApprover },
+		"it breaks": func(context.Context, report.Question) (report.Reply, error) {
+			return report.Reply{}, errors.New("gone")
+		},
+		"the person has no time": func(context.Context, report.Question) (report.Reply, error) {
+			return report.Reply{Dismissed: true}, nil
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)

@@ -15,8 +15,8 @@ import (
 
 var yesOrNo = map[string]any{"type": "object", "required": []any{"yes"}, "properties": map[string]any{"yes": map[string]any{"type": "boolean"}}}
 
-// asking gives the rig a hook on on_stage_enter that asks, and keeps answers.
-func asking(r *rig, times int, question string, schema any) *[]map[string]any {
+// decisionsOf gives the rig a hook on on_stage_enter that asks, and keeps answers.
+func decisionsOf(r *rig, times int, question string, schema any) *[]map[string]any {
 	var got []map[string]any
 	r.hooks["work/on_stage_enter"] = func(f hooks.Firing) hooks.Outcome {
 		for range times {
@@ -29,7 +29,7 @@ func asking(r *rig, times int, question string, schema any) *[]map[string]any {
 
 func TestDecideAsksTheModelBesideTheRun(t *testing.T) {
 	r := newRig(t)
-	got := asking(r, 1, "is it safe?", yesOrNo)
+	got := decisionsOf(r, 1, "is it safe?", yesOrNo)
 	m := r.family(func(_ context.Context, req loop.ModelRequest) turn {
 		if strings.Contains(lastText(req), "cannot be used") {
 			return turn{text: "```json\n{\"yes\": true}\n```"}
@@ -96,7 +96,7 @@ func TestDecideNeverFails(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			got := asking(r, 1, tt.question, tt.schema)
+			got := decisionsOf(r, 1, tt.question, tt.schema)
 			r.family(func(_ context.Context, req loop.ModelRequest) turn {
 				if strings.HasPrefix(req.System, "You answer one question") {
 					return tt.answer
@@ -114,7 +114,7 @@ func TestDecideNeverFails(t *testing.T) {
 
 func TestDecideIsBounded(t *testing.T) {
 	r := newRig(t)
-	got := asking(r, maxDecisions+1, "q", nil)
+	got := decisionsOf(r, maxDecisions+1, "q", nil)
 	r.family(func(_ context.Context, req loop.ModelRequest) turn { return turn{text: "1"} })
 	r.wait(r.start("go").RunID)
 	if last := (*got)[maxDecisions]; last["ok"] != false || (*got)[maxDecisions-1]["ok"] != true {
@@ -137,7 +137,7 @@ func (w *written) Decision(n int) json.RawMessage {
 
 func TestDecisionsOfARehearsalTakeNoTurn(t *testing.T) {
 	r := newRig(t)
-	got := asking(r, 1, "q", nil)
+	got := decisionsOf(r, 1, "q", nil)
 	m := &written{&answering{name: "m", answer: func(context.Context, loop.ModelRequest) turn { return turn{text: "done"} }}, []json.RawMessage{[]byte(`"first"`), []byte(`2`)}}
 	r.svc.opt.OpenModel = func(manifest.Model) (loop.Model, error) { return m, nil }
 	s := r.start("go")

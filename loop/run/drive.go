@@ -34,6 +34,7 @@ type activeRun struct {
 	final    report.Event
 	finalErr error
 	spent    loop.Usage // of a sub-agent's run; read it behind done
+	learnt   loop.Label // likewise: how secret what it saw is
 
 	// The loop goroutine's own:
 	state   loop.State

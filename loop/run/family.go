@@ -114,7 +114,7 @@ func (r *activeRun) tellParent(e *loop.Event, waited bool) {
 	if r.parent == nil {
 		return
 	}
-	r.spent = r.state.Usage
+	r.spent, r.learnt = r.state.Usage, r.state.Taint
 	if e.Kind == loop.Answered || e.Kind == loop.Spent {
 		usage := r.state.Usage
 		r.parent.run.post(posted{event: loop.Event{Kind: loop.Spent, ID: r.id, Usage: &usage}})

@@ -19,6 +19,9 @@ import (
 // It may be called from any goroutine of the run but the loop's own, which
 // must not wait.
 func (r *activeRun) raise(ctx context.Context, s *loop.State, event, callID string, fields func() map[string]any) hooks.Outcome {
+	if r.parent != nil && observedAbove(event) {
+		defer r.bubble(ctx, s, event, callID, fields, hooks.Outcome{Action: contract.Allow})
+	}
 	if !r.gear.has(s.Stage, event) {
 		return hooks.Outcome{Action: contract.Allow}
 	}

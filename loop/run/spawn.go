@@ -130,6 +130,7 @@ type spawning struct {
 	ref   loop.Child
 	began time.Time
 	usage loop.Usage
+	turns int
 }
 
 // child begins the call's run, or takes up the one that it began before the
@@ -221,6 +222,8 @@ func (s *Service) launchChild(ctx context.Context, sp *spawning) (*activeRun, er
 	return r, s.adopt(r, loop.Event{
 		Kind: loop.Started, RunID: r.id, SessionID: r.session, Mark: mark, Depth: sp.state.Depth + 1,
 		ParentRunID: sp.run.id, ParentCallID: sp.call.ID, Course: course,
+		// What the prompt says comes from the parent's conversation.
+		Label:  sp.state.Taint.With(g.labelOf(pin)),
 		Prompt: []loop.Block{{Kind: loop.TextBlock, Text: strings.ReplaceAll(sp.args.Prompt, mark, "…")}},
 	})
 }
@@ -281,9 +284,17 @@ func (sp *spawning) recorded(ctx context.Context) *loop.ToolResult {
 	if err != nil {
 		return refusal(loop.CallInterrupted, "what the sub-agent answered is lost: "+err.Error())
 	}
-	sp.usage = state.Usage
+	sp.usage, sp.turns = state.Usage, state.Turn
+	sp.learn(state.Taint)
 	sp.count()
 	return sp.result(statusOf(&state), string(state.Ending.Stop), state.Ending.Error, state.Output)
+}
+
+// learn notes how secret what the child answers may be.
+func (sp *spawning) learn(l loop.Label) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.dispatched.label = sp.dispatched.label.With(l)
 }
 
 // count tells the parent what the child used, in case the process died before
@@ -316,7 +327,8 @@ func (sp *spawning) await(ctx context.Context, child *activeRun) *loop.ToolResul
 	if child.final.Output != nil {
 		output = *child.final.Output
 	}
-	sp.usage = child.spent
+	sp.usage, sp.turns = child.spent, child.final.Turn
+	sp.learn(child.learnt)
 	return sp.result(child.final.Status, string(child.final.StopReason), child.final.Error, output)
 }
 
@@ -365,13 +377,17 @@ func (sp *spawning) over(ctx context.Context, r *loop.ToolResult) {
 		ctx, done = context.WithTimeout(context.WithoutCancel(ctx), lastWord)
 		defer done()
 	}
+	more := map[string]any{"duration_ms": time.Since(sp.began).Milliseconds(), "usage": usageFields(sp.usage)}
 	if r.Outcome != loop.CallOK {
-		sp.raise(ctx, "spawn:error", map[string]any{"error": r.Text})
+		more["error"], more["status"] = r.Text, "failed"
+		if r.Outcome == loop.CallCancelled {
+			more["status"] = "cancelled"
+		}
+		sp.raise(ctx, "spawn:error", more)
 		return
 	}
-	sp.raise(ctx, "spawn:complete", map[string]any{
-		"result": r.Text, "duration_ms": time.Since(sp.began).Milliseconds(), "usage": usageFields(sp.usage),
-	})
+	more["result"], more["turns"] = r.Text, int64(sp.turns)
+	sp.raise(ctx, "spawn:complete", more)
 }
 
 func (sp *spawning) raise(ctx context.Context, event string, more map[string]any) {

@@ -89,4 +89,3 @@ func TestResolveAnswersAQuestion(t *testing.T) {
 		t.Errorf("agent.answer: %v, %+v", err, given[len(given)-1])
 	}
 }
-
