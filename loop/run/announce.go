@@ -71,12 +71,12 @@ func behind(ctx context.Context, c <-chan struct{}) {
 // announcements are the events that an applied event is the cause of. Without
 // hooks for them it allocates nothing.
 func (r *activeRun) announcements(before *loop.State, e *loop.Event) []announcement {
-	if r.gear == nil || r.gear.set == nil {
+	if r.gear == nil || r.gear.set == nil && r.parent == nil {
 		return nil
 	}
 	var list []announcement
 	add := func(event string, fields func(s *loop.State) map[string]any) {
-		if r.gear.has(r.state.Stage, event) {
+		if r.hears(r.state.Stage, event) {
 			s := r.state
 			list = append(list, announcement{event, func() map[string]any { return fields(&s) }})
 		}
@@ -88,6 +88,13 @@ func (r *activeRun) announcements(before *loop.State, e *loop.Event) []announcem
 		if before.Phase == loop.Inferring && e.Step == before.Step && e.Answer != nil {
 			add(usageEvent, func(s *loop.State) map[string]any { return r.usageFields(s, e.Answer.Usage) })
 			r.turnModel, r.turnUsage, r.turnStop = e.Model, e.Answer.Usage, e.Answer.StopReason
+		}
+	}
+	if e.Kind == loop.Questioned && e.ID != "" {
+		if c, ok := r.state.Call(e.CallID); ok && c.QuestionID == e.ID && c.Waits {
+			add(notification, func(*loop.State) map[string]any {
+				return map[string]any{"kind": "blocked", "detail": "the agent asks a question"}
+			})
 		}
 	}
 	if e.Kind == loop.Asked {

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 
 	"agent-ls/hooks"
@@ -122,4 +123,20 @@ func observedAbove(event string) bool {
 		return true
 	}
 	return strings.HasPrefix(event, "spawn:") || strings.HasPrefix(event, "background:")
+}
+
+// listened adds to a sub-agent's course the moments at which the core waits
+// for hooks, where a run above it has some for them.
+func (r *activeRun) listened(c *loop.Course) {
+	for i := range c.Stages {
+		st := &c.Stages[i]
+		for _, point := range checkPoints {
+			if !st.Has(point) && r.bubbles(point) {
+				st.Points = append(st.Points, point)
+			}
+		}
+	}
+	if !c.Has(loop.Closes) && slices.ContainsFunc(closing, r.bubbles) {
+		c.Points = append(c.Points, loop.Closes)
+	}
 }

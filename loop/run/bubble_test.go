@@ -95,7 +95,7 @@ func TestSpawnEventsOfTheParent(t *testing.T) {
 func TestTheParentHearsItsChildsEvents(t *testing.T) {
 	r := newRig(t)
 	var w watchedEvents
-	for _, event := range []string{"child:tool:dispatched", "child:tool:before", "child:tool:after", "child:validation:reject", "child:spawn:complete", "child:spawn:error"} {
+	for _, event := range []string{"child:tool:dispatched", "child:tool:before", "child:tool:after", "child:validation:reject", "child:spawn:complete", "child:spawn:error", "child:turn:after"} {
 		r.hooks["work/"+event] = w.hook(allowed)
 	}
 	twoAgents(r, `look {"at":"x"}`, `look {}`, `spawn {"prompt":"deeper"}`)
@@ -105,7 +105,7 @@ func TestTheParentHearsItsChildsEvents(t *testing.T) {
 	if err != nil || len(children) != 1 {
 		t.Fatal(children, err)
 	}
-	for _, event := range []string{"child:tool:dispatched", "child:tool:before", "child:tool:after", "child:validation:reject"} {
+	for _, event := range []string{"child:tool:dispatched", "child:tool:before", "child:tool:after", "child:validation:reject", "child:turn:after"} {
 		found := w.of(event)
 		if len(found) == 0 {
 			t.Errorf("%s was not heard", event)

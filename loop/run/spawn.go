@@ -218,6 +218,7 @@ func (s *Service) launchChild(ctx context.Context, sp *spawning) (*activeRun, er
 	r.status = report.Running
 	course := pin.course(g, sp.state.Course.Instructions)
 	sp.narrow(course)
+	r.listened(course)
 	mark := newMark()
 	return r, s.adopt(r, loop.Event{
 		Kind: loop.Started, RunID: r.id, SessionID: r.session, Mark: mark, Depth: sp.state.Depth + 1,

@@ -16,8 +16,8 @@ const progressEvery = 250 * time.Millisecond
 // the hooks of the stream. With no hooks on it that costs nothing per piece.
 func (r *activeRun) streamed(ctx context.Context, q *asking, req loop.ModelRequest) (loop.ModelAnswer, error) {
 	w := streamWatch{run: r, state: &q.state, began: time.Now()}
-	if r.gear.set != nil {
-		has := func(event string) bool { return r.gear.has(q.state.Stage, event) }
+	if r.gear.set != nil || r.parent != nil {
+		has := func(event string) bool { return r.hears(q.state.Stage, event) }
 		w.texts, w.thoughts, w.end, w.progress = has("stream:text"), has("stream:thinking"), has("stream:end"), has("stream:progress")
 		w.serverTools = has("stream:server_tool_use") || has("stream:server_tool_result")
 	}
