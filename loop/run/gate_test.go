@@ -200,7 +200,7 @@ func TestAnUnknownToolIsAnswered(t *testing.T) {
 		"in other words": {hooks.Outcome{Action: contract.Modify, Value: map[string]any{"result": "write the plan as text", "suppress_error": true}}, "invalid: write the plan as text"},
 		"in its place":   {hooks.Outcome{Action: contract.Substitute, Value: "planned"}, "substituted: planned"},
 		"with a refusal": {hooks.Outcome{Action: contract.Deny, Reason: "no"}, "invalid: denied by a hook: no"},
-		"not at all":     {hooks.Outcome{Action: contract.Allow}, `invalid: unknown tool "EnterPlanMode"; there are look, change, append, slow, next_stage, spawn`},
+		"not at all":     {hooks.Outcome{Action: contract.Allow}, `invalid: unknown tool "EnterPlanMode"; there are look, change, append, slow, next_stage, spawn, ask_user`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
