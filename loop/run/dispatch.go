@@ -170,6 +170,8 @@ type dispatched struct {
 	over    bool
 	shownAt time.Time
 	todos   *loop.TodoList // that the tool wants kept
+
+	byCommand []journal.Edit // what its command changed in files that git tracks; under mu
 }
 
 // todoList is the session's tasks, ahead of the state that a call was
@@ -455,7 +457,9 @@ func (d *dispatched) perform(ctx context.Context) {
 	if left, counting := d.state.Remaining(r.svc.now()); counting {
 		inv.Deadline = time.Now().Add(left)
 	}
+	before := d.lookTracked()
 	result := d.act(ctx, inv)
+	d.takeTracked(ctx, before)
 	if ctx.Err() != nil && result.Outcome != loop.CallOK {
 		text := result.Text
 		result = *d.stopped(ctx)
@@ -548,6 +552,7 @@ func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult, ran bo
 		p.event.Changes = append(p.event.Changes, loop.FileChange{Path: e.Path, Diff: tool.Diff(d.run.svc.shortPath(e.Path), e.Before, e.After)})
 	}
 	p.event.Saw, p.event.Todos = d.saw(edits), todos
+	d.addTracked(&p)
 	d.run.post(p)
 }
 

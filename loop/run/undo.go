@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"agent-ls/loop"
@@ -13,8 +14,8 @@ import (
 	"agent-ls/loop/tool"
 )
 
-// Undo puts back what a run changed through file tools, or one call of it. A
-// file that is no longer as the run left it stays and is a conflict; so is one
+// Undo puts back what a run changed, or one call of it: through file tools, and
+// by commands in files that git tracks. A file that is no longer as the run left it stays and is a conflict; so is one
 // that somebody else changed between two edits of the run. A dry run only says
 // what would be done. A run that is under way cannot be undone.
 func (s *Service) Undo(ctx context.Context, runID, callID string, dryRun bool) (Undone, error) {
@@ -81,21 +82,24 @@ func (s *Service) undoFile(ctx context.Context, c chain, dryRun bool, out *Undon
 		return nil
 	}
 	first, newest := c.edits[0], c.edits[len(c.edits)-1]
-	if !same(now, there, newest.After, true) || !unbroken(c.edits) {
+	if !same(now, there, newest.After, !newest.Gone) || !unbroken(c.edits) {
 		out.Conflicts = append(out.Conflicts, c.path)
 		return nil
 	}
 	name := s.shortPath(c.path)
+	if first.Created && newest.Gone {
+		return s.markUndone(ctx, c, dryRun) // it came and went
+	}
 	edit := report.Edit{Path: c.path, Diff: tool.Diff(name, now, first.Before), Hunks: tool.Hunks(now, first.Before)}
 	if !dryRun {
-		switch err := s.putBack(ctx, first, now); {
+		switch err := s.putBack(ctx, first, now, there); {
 		case errors.Is(err, loop.ErrFileChanged):
 			out.Conflicts = append(out.Conflicts, c.path)
 			return nil
 		case err != nil:
 			return fmt.Errorf("undo %s: %w", name, err)
 		}
-		if err := s.opt.Journal.Undone(ctx, c.edits); err != nil {
+		if err := s.markUndone(ctx, c, dryRun); err != nil {
 			return err
 		}
 	}
@@ -103,10 +107,17 @@ func (s *Service) undoFile(ctx context.Context, c chain, dryRun bool, out *Undon
 	return nil
 }
 
+func (s *Service) markUndone(ctx context.Context, c chain, dryRun bool) error {
+	if dryRun {
+		return nil
+	}
+	return s.opt.Journal.Undone(ctx, c.edits)
+}
+
 // unbroken says that each edit began with what the one before left.
 func unbroken(edits []journal.Edit) bool {
 	for i := 1; i < len(edits); i++ {
-		if !bytes.Equal(edits[i].Before, edits[i-1].After) {
+		if !bytes.Equal(edits[i].Before, edits[i-1].After) || edits[i].Created != edits[i-1].Gone {
 			return false
 		}
 	}
@@ -134,19 +145,31 @@ type remover interface {
 }
 
 // putBack makes the file what it was before the edit.
-func (s *Service) putBack(ctx context.Context, e journal.Edit, now []byte) error {
+func (s *Service) putBack(ctx context.Context, e journal.Edit, now []byte, there bool) error {
 	files := s.files()
 	if !e.Created {
-		before := e.Before
-		if before == nil {
-			before = []byte{}
+		if now = nonNil(now); !there {
+			now = nil // it must not be there, then
 		}
-		return files.Write(ctx, e.Path, nonNil(now), before)
+		if err := files.Write(ctx, e.Path, now, nonNil(e.Before)); err != nil || e.Mode == 0 {
+			return err
+		}
+		return setMode(e.Path, fs.FileMode(e.Mode))
 	}
 	if r, ok := files.(remover); ok {
 		return r.Remove(ctx, e.Path, now)
 	}
 	return os.Remove(e.Path)
+}
+
+// setMode gives a file the permissions that it had, where it is on the disk
+// and has others.
+func setMode(path string, mode fs.FileMode) error {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() == mode.Perm() {
+		return nil //nolint:nilerr // the editor has not written it yet
+	}
+	return os.Chmod(path, mode.Perm())
 }
 
 // nonNil is the bytes of a file that is there: nil would mean that it is not.
