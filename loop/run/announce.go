@@ -23,12 +23,15 @@ const (
 	turnAfter    = "turn:after"
 	usageEvent   = "usage"
 	notification = "notification"
+
+	toolBatchResumed = "tool-batch:resumed"
 )
 
 // closing are the events that a run waits for before it ends: those that fire
 // when it does, and those whose hooks may still be at work then.
 var closing = []string{
 	sessionStart, sessionEnd, sessionTurns, sessionMeta, sessionSave, systemBefore, agentStart, agentDone, agentAbort, turnAfter, usageEvent, notification,
+	toolBatchResumed,
 }
 
 // announcement is one event to be fired behind those before it.
@@ -84,6 +87,9 @@ func (r *activeRun) announcements(before *loop.State, e *loop.Event) []announcem
 	switch e.Kind {
 	case loop.Started, loop.RunResumed:
 		r.startAnnounced(add, e.Kind == loop.RunResumed)
+		if e.Kind == loop.RunResumed && r.state.Active() {
+			batchResumed(add, before)
+		}
 	case loop.Answered:
 		if before.Phase == loop.Inferring && e.Step == before.Step && e.Answer != nil {
 			add(usageEvent, func(s *loop.State) map[string]any { return r.usageFields(s, e.Answer.Usage) })
@@ -116,6 +122,39 @@ func (r *activeRun) announcements(before *loop.State, e *loop.Event) []announcem
 		add(sessionSave, r.saveFields)
 	}
 	return list
+}
+
+// batchResumed tells of a batch that an ended process left, before any call of
+// it runs again.
+func batchResumed(add announcer, before *loop.State) {
+	if len(before.Batch) == 0 {
+		return
+	}
+	done, resuming := batchIDs(before)
+	add(toolBatchResumed, func(*loop.State) map[string]any {
+		return map[string]any{"done": plainTexts(done), "resuming": plainTexts(resuming)}
+	})
+}
+
+// batchIDs are the calls of a batch whose results are known, and the others.
+func batchIDs(s *loop.State) (done, resuming []string) {
+	done, resuming = []string{}, []string{}
+	for _, c := range s.Batch {
+		if c.Phase == loop.CallDone {
+			done = append(done, c.ID)
+		} else {
+			resuming = append(resuming, c.ID)
+		}
+	}
+	return done, resuming
+}
+
+func plainTexts(list []string) []any {
+	out := make([]any, len(list))
+	for i, t := range list {
+		out[i] = t
+	}
+	return out
 }
 
 type announcer = func(event string, fields func(*loop.State) map[string]any)

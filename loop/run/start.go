@@ -378,13 +378,12 @@ func (s *Service) takeUp(ctx context.Context, f former, parent *parentLink) (Res
 	r.parent = parent
 	r.keepGrants()
 	r.ledger.begin(&r.state)
-	res := Resumed{RunID: r.id, Resuming: []string{}, Done: []string{}}
+	if why := f.mismatch(); why != "" {
+		return s.refuse(ctx, r, f, why)
+	}
+	res := Resumed{RunID: r.id}
+	res.Done, res.Resuming = batchIDs(&f.state)
 	for _, c := range f.state.Batch {
-		if c.Phase == loop.CallDone {
-			res.Done = append(res.Done, c.ID)
-		} else {
-			res.Resuming = append(res.Resuming, c.ID)
-		}
 		if c.Phase != loop.CallDone {
 			r.planned[c.ID] = c.Phase == loop.CallRunning && c.Effect == loop.Read
 		}
