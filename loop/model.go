@@ -54,6 +54,7 @@ type ModelRequest struct {
 	// within one run.
 	Failed         int
 	ThinkingBudget int // tokens, 0 = off
+	MaxTokens      int // of the answer; 0, or more than the model may give, is the model's own limit
 }
 
 // ToolSpec is a tool as the model sees it.

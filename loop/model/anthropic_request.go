@@ -20,7 +20,7 @@ const leastThinking = 1024
 // stay the same: tools and system prompt, the history before the last
 // message, and the last message, which the next request repeats.
 func anthropicParams(m manifest.Model, req loop.ModelRequest) (anthropic.MessageNewParams, error) {
-	p := anthropic.MessageNewParams{Model: anthropic.Model(m.Model), MaxTokens: int64(maxTokens(m))}
+	p := anthropic.MessageNewParams{Model: anthropic.Model(m.Model), MaxTokens: answerLimit(m, &req)}
 	if budget := int64(req.ThinkingBudget); budget >= leastThinking {
 		p.Thinking = anthropic.ThinkingConfigParamOfEnabled(budget)
 		p.MaxTokens = max(p.MaxTokens, budget+leastThinking)

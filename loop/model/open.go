@@ -90,6 +90,15 @@ func idleLimit(m manifest.Model) time.Duration { return orElse(m.Idle, 90*time.S
 
 func maxTokens(m manifest.Model) int { return orElse(m.MaxTokens, 16384) }
 
+// answerLimit is the most tokens that the answer to a request may have.
+func answerLimit(m manifest.Model, req *loop.ModelRequest) int64 {
+	most := maxTokens(m)
+	if req.MaxTokens > 0 {
+		most = min(most, req.MaxTokens)
+	}
+	return int64(most)
+}
+
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // headers fills in ${NAME} from the environment.

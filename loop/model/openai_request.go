@@ -23,9 +23,9 @@ func openAIParams(m manifest.Model, req loop.ModelRequest) (openai.ChatCompletio
 	// The provider's newer models refuse the old name, other servers know
 	// only that one.
 	if m.BaseURL == "" {
-		p.MaxCompletionTokens = param.NewOpt(int64(maxTokens(m)))
+		p.MaxCompletionTokens = param.NewOpt(answerLimit(m, &req))
 	} else {
-		p.MaxTokens = param.NewOpt(int64(maxTokens(m)))
+		p.MaxTokens = param.NewOpt(answerLimit(m, &req))
 	}
 	if req.System != "" {
 		p.Messages = append(p.Messages, openai.SystemMessage(req.System))

@@ -23,6 +23,9 @@ type asking struct {
 	waited    time.Duration // between them
 	shortened int           // how often the request was too long
 	unthought bool          // thinking of the history was refused
+	options   options       // as turn:before left them
+	tuned     bool          // it was asked
+	request   *loop.ModelRequest
 }
 
 // errHookFailed says that a hook ended the run; that is posted already.
@@ -56,16 +59,18 @@ func (q *asking) attempts(ctx context.Context) (loop.ModelAnswer, error) {
 	}
 }
 
-// once sends one request.
+// once sends one request. One that is sent again is the same: its hooks were
+// asked.
 func (q *asking) once(ctx context.Context) (loop.ModelAnswer, error) {
-	req, err := q.request(ctx)
-	if err != nil {
-		return loop.ModelAnswer{}, err
+	if q.request == nil {
+		req, err := q.assembled(ctx)
+		if err != nil {
+			return loop.ModelAnswer{}, err
+		}
+		q.request = &req
 	}
-	r := q.run
-	answer, err := r.streamed(ctx, q, req)
-	info := q.model.Info()
-	answer.Origin = info.Origin()
+	answer, err := q.run.streamed(ctx, q, *q.request)
+	answer.Origin = originOf(q.model)
 	return answer, err
 }
 
@@ -140,7 +145,7 @@ func (q *asking) goOn(e loop.Event) bool {
 	if !ok || state.Phase != loop.Inferring || state.Step != q.step {
 		return false
 	}
-	q.state = state
+	q.state, q.request = state, nil
 	return true
 }
 
@@ -149,8 +154,8 @@ func originOf(m loop.Model) string {
 	return info.Origin()
 }
 
-// request is what the model is sent.
-func (q *asking) request(ctx context.Context) (loop.ModelRequest, error) {
+// assembled is what the model is sent.
+func (q *asking) assembled(ctx context.Context) (loop.ModelRequest, error) {
 	messages, err := q.messages(ctx)
 	if err != nil {
 		return loop.ModelRequest{}, err
@@ -164,9 +169,15 @@ func (q *asking) request(ctx context.Context) (loop.ModelRequest, error) {
 		Depth:    s.Depth,
 		Turn:     s.Answers[q.name],
 		Failed:   s.Failed,
-
-		ThinkingBudget: q.run.thinkingBudget(s.Turn),
 	}
+	if !q.tuned {
+		q.tuned = true
+		q.options = options{thinking: q.run.thinkingBudget(s.Turn)}
+		if err := q.turnBefore(ctx, &req); err != nil {
+			return req, err
+		}
+	}
+	req.MaxTokens, req.ThinkingBudget = q.options.maxTokens, q.options.thinking
 	if s.Forgot(originOf(q.model)) {
 		req.ThinkingBudget = 0
 	}
@@ -209,6 +220,3 @@ func (q *asking) messages(ctx context.Context) ([]loop.Message, error) {
 	}
 	return messages, nil
 }
-
-// transform lets hooks change what is sent.
-func (q *asking) transform(ctx context.Context, req *loop.ModelRequest) error { return nil }

@@ -221,6 +221,8 @@ type turn struct {
 	hold  bool // wait until the request is cancelled
 	parts []string
 	stop  string
+	think string
+	usage loop.Usage
 }
 
 // scripted is a model that plays turns and keeps its requests.
@@ -231,9 +233,14 @@ type scripted struct {
 	asked  []loop.ModelRequest
 	limits loop.ModelLimits
 	asking chan struct{} // gets a word when a request is held
+
+	provider string
+	window   int
 }
 
-func (m *scripted) Info() loop.ModelInfo { return loop.ModelInfo{Name: m.name, Limits: m.limits} }
+func (m *scripted) Info() loop.ModelInfo {
+	return loop.ModelInfo{Name: m.name, Provider: m.provider, Limits: m.limits, ContextWindow: m.window}
+}
 
 func (m *scripted) requests() []loop.ModelRequest {
 	m.mu.Lock()
@@ -270,6 +277,12 @@ func (m *scripted) Stream(ctx context.Context, req loop.ModelRequest, onDelta fu
 		return loop.ModelAnswer{}, t.err
 	}
 	a := loop.ModelAnswer{Usage: loop.Usage{Input: 100, Output: 10}, StopReason: cmp.Or(t.stop, "end")}
+	if t.usage != (loop.Usage{}) {
+		a.Usage = t.usage
+	}
+	if t.think != "" {
+		a.Blocks = append(a.Blocks, loop.Block{Kind: loop.ThinkingBlock, Text: t.think, Signature: "sig"})
+	}
 	if t.text != "" {
 		a.Blocks = append(a.Blocks, loop.Block{Kind: loop.TextBlock, Text: t.text})
 	}

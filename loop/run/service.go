@@ -160,6 +160,7 @@ type API interface {
 	Set(ctx context.Context, sessionID string, mode loop.Mode, model string) error
 	Fork(ctx context.Context, sessionID string, atSeq int64) (string, error)
 	Delete(ctx context.Context, sessionID string) error
+	Compact(ctx context.Context, sessionID string) (Compacted, error)
 	Sessions(ctx context.Context, limit int, cursor, query string) ([]report.Session, string, error)
 	Events(ctx context.Context, sessionID string, afterSeq int64, limit int) ([]report.Event, int64, error)
 	Pending(context.Context) ([]report.Approval, []report.Question, error)

@@ -21,7 +21,7 @@ func (r *activeRun) streamed(ctx context.Context, q *asking, req loop.ModelReque
 		w.texts, w.thoughts, w.end, w.progress = has("stream:text"), has("stream:thinking"), has("stream:end"), has("stream:progress")
 		w.serverTools = has("stream:server_tool_use") || has("stream:server_tool_result")
 	}
-	r.raise(ctx, &q.state, "stream:start", "", func() map[string]any {
+	r.hear(ctx, &q.state, "stream:start", "", func() map[string]any {
 		return map[string]any{"model": q.name, "attempt": int64(q.attempt)}
 	})
 	answer, err := q.model.Stream(ctx, req, func(d loop.Delta) {
@@ -31,7 +31,7 @@ func (r *activeRun) streamed(ctx context.Context, q *asking, req loop.ModelReque
 		w.piece(ctx, d)
 	})
 	if err == nil && w.text.Len() > 0 {
-		r.raise(ctx, &q.state, "stream:end", "", func() map[string]any {
+		r.hear(ctx, &q.state, "stream:end", "", func() map[string]any {
 			return map[string]any{"text": w.text.String()}
 		})
 	}
@@ -60,29 +60,29 @@ func (w *streamWatch) piece(ctx context.Context, d loop.Delta) {
 	case loop.TextDelta:
 		w.text.WriteString(d.Text)
 		if w.texts {
-			w.run.raise(ctx, w.state, "stream:text", "", func() map[string]any {
+			w.run.hear(ctx, w.state, "stream:text", "", func() map[string]any {
 				return map[string]any{"delta": d.Text, "text": w.text.String()}
 			})
 		}
 	case loop.ThinkingDelta:
 		w.thinking.WriteString(d.Text)
 		if w.thoughts {
-			w.run.raise(ctx, w.state, "stream:thinking", "", func() map[string]any {
+			w.run.hear(ctx, w.state, "stream:thinking", "", func() map[string]any {
 				return map[string]any{"delta": d.Text, "thinking": w.thinking.String()}
 			})
 		}
 	case loop.ServerToolUse:
-		w.run.raise(ctx, w.state, "stream:server_tool_use", "", func() map[string]any {
+		w.run.hear(ctx, w.state, "stream:server_tool_use", "", func() map[string]any {
 			return map[string]any{"id": d.ID, "name": d.Name, "input": plainOrNil(d.Data)}
 		})
 	case loop.ServerToolResult:
-		w.run.raise(ctx, w.state, "stream:server_tool_result", "", func() map[string]any {
+		w.run.hear(ctx, w.state, "stream:server_tool_result", "", func() map[string]any {
 			return map[string]any{"id": d.ID, "name": d.Name, "result": plainOrNil(d.Data), "is_error": d.IsError}
 		})
 	}
 	if now := time.Now(); w.progress && now.Sub(w.last) >= progressEvery {
 		w.last = now
-		w.run.raise(ctx, w.state, "stream:progress", "", func() map[string]any {
+		w.run.hear(ctx, w.state, "stream:progress", "", func() map[string]any {
 			return map[string]any{
 				"elapsed_ms": now.Sub(w.began).Milliseconds(), "text_bytes": int64(w.text.Len()),
 				"thinking_bytes": int64(w.thinking.Len()), "chunks": w.chunks,
@@ -111,7 +111,7 @@ func statusField(err error) any {
 // failed tells hooks that a model failed for good, and gives the error on.
 func (q *asking) failed(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
-		q.run.raise(ctx, &q.state, "stream:error", "", func() map[string]any {
+		q.run.hear(ctx, &q.state, "stream:error", "", func() map[string]any {
 			return map[string]any{"model": q.name, "error": err.Error(), "http_status": statusField(err), "attempts": int64(q.attempt + q.shortened)}
 		})
 	}
@@ -120,7 +120,7 @@ func (q *asking) failed(ctx context.Context, err error) error {
 
 // retrying tells hooks that a request is about to be made again.
 func (q *asking) retrying(ctx context.Context, wait time.Duration, failed *loop.ModelError) {
-	q.run.raise(ctx, &q.state, "stream:retry", "", func() map[string]any {
+	q.run.hear(ctx, &q.state, "stream:retry", "", func() map[string]any {
 		return map[string]any{
 			"model": q.name, "error": failed.Error(), "http_status": statusField(failed),
 			"attempt": int64(q.attempt - 1), "after_ms": wait.Milliseconds(),
@@ -129,7 +129,7 @@ func (q *asking) retrying(ctx context.Context, wait time.Duration, failed *loop.
 }
 
 func (q *asking) overflowed(ctx context.Context, cutoff, parts, saves int, failed *loop.ModelError) {
-	q.run.raise(ctx, &q.state, "context:overflow", "", func() map[string]any {
+	q.run.hear(ctx, &q.state, "context:overflow", "", func() map[string]any {
 		return map[string]any{
 			"model": q.name, "error": failed.Error(), "attempt": int64(q.shortened),
 			"cutoff": int64(cutoff), "stubbed": int64(parts), "bytes": int64(saves),
@@ -138,7 +138,7 @@ func (q *asking) overflowed(ctx context.Context, cutoff, parts, saves int, faile
 }
 
 func (q *asking) historyRepaired(ctx context.Context, removed int, failed *loop.ModelError) {
-	q.run.raise(ctx, &q.state, "history:repair", "", func() map[string]any {
+	q.run.hear(ctx, &q.state, "history:repair", "", func() map[string]any {
 		return map[string]any{"model": q.name, "removed": int64(removed), "reason": failed.Error()}
 	})
 }
@@ -147,7 +147,7 @@ func (q *asking) historyRepaired(ctx context.Context, removed int, failed *loop.
 // about.
 func (q *asking) pairingRepaired(ctx context.Context, before []loop.Message, touched []string) {
 	for _, id := range touched {
-		q.run.raise(ctx, &q.state, "pairing:repair", id, func() map[string]any {
+		q.run.hear(ctx, &q.state, "pairing:repair", id, func() map[string]any {
 			name, repair := "", "result_removed"
 			for _, m := range before {
 				for _, b := range m.Blocks {
@@ -163,7 +163,7 @@ func (q *asking) pairingRepaired(ctx context.Context, before []loop.Message, tou
 
 // fellBack tells hooks that the run goes on with another model.
 func (r *activeRun) fellBack(ctx context.Context, s *loop.State, from, to string, err error) {
-	r.raise(ctx, s, "model:fallback", "", func() map[string]any {
+	r.hear(ctx, s, "model:fallback", "", func() map[string]any {
 		return map[string]any{"from": from, "to": to, "error": err.Error(), "http_status": statusField(err)}
 	})
 }

@@ -98,6 +98,9 @@ func (a *fakeAPI) Undo(_ context.Context, runID, callID string, dry bool) (run.U
 	}
 	return a.undo(runID, callID, dry)
 }
+func (a *fakeAPI) Compact(context.Context, string) (run.Compacted, error) {
+	return run.Compacted{}, run.ErrUnknownID
+}
 func (a *fakeAPI) Sessions(context.Context, int, string, string) ([]report.Session, string, error) {
 	return []report.Session{{SessionID: "s1", Title: "a", StartedAt: time.Unix(0, 0), Status: report.Done}}, "", nil
 }

@@ -44,6 +44,7 @@ var methods = []method{
 	request("agent/set", (*bridge).setSession, SetParams{}, OK{}),
 	request("agent/fork", (*bridge).forkSession, ForkParams{}, ForkResult{}),
 	request("agent/deleteSession", (*bridge).deleteSession, DeleteSessionParams{}, OK{}),
+	request("agent/compact", (*bridge).compactSession, CompactParams{}, CompactResult{}),
 	request("agent/sessions", (*bridge).sessions, SessionsParams{}, SessionsResult{}),
 	request("agent/events", (*bridge).events, EventsParams{}, EventsResult{}),
 	request("agent/pending", (*bridge).pendingRequest, PendingParams{}, PendingResult{}),

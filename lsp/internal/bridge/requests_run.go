@@ -136,6 +136,19 @@ func (b *bridge) cancelRun(ctx context.Context, p CancelParams) (CancelResult, e
 	return out, b.answer(err, "run", p.RunID)
 }
 
+func (b *bridge) compactSession(ctx context.Context, p CompactParams) (CompactResult, error) {
+	if err := needID("sessionId", p.SessionID); err != nil {
+		return CompactResult{}, err
+	}
+	var out CompactResult
+	err := b.find(ctx, b.runs.folderOfSession(p.SessionID), func(api run.API) error {
+		done, err := api.Compact(ctx, p.SessionID)
+		out = CompactResult(done)
+		return err
+	})
+	return out, b.answer(err, "session", p.SessionID)
+}
+
 func (b *bridge) resumeRun(ctx context.Context, p ResumeParams) (ResumeResult, error) {
 	if err := needID("sessionId", p.SessionID); err != nil {
 		return ResumeResult{}, err

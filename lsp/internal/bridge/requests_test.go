@@ -95,6 +95,7 @@ func TestErrorsOfTheirOwn(t *testing.T) {
 		"agent/resume":        `{"sessionId":"nope"}`,
 		"agent/trust":         `{"id":"nope","digest":"d","trust":true}`,
 		"agent/events":        `{"sessionId":"nope"}`,
+		"agent/compact":       `{"sessionId":"nope"}`,
 	} {
 		_, err := ask(t, x, method, params)
 		if codeOf(err) != -32013 || dataOf[UnknownIDData](t, err).ID != "nope" {

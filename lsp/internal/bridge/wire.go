@@ -134,6 +134,17 @@ type CancelResult struct {
 	Cancelled bool `json:"cancelled"`
 }
 
+// CompactParams are those of agent/compact.
+type CompactParams struct {
+	SessionID string `json:"sessionId"`
+}
+
+// CompactResult is that of agent/compact.
+type CompactResult struct {
+	Before int64 `json:"before" doc:"tokens of the next request before, estimated"`
+	After  int64 `json:"after" doc:"and after; the same where there was nothing to sum up"`
+}
+
 // ResumeParams are those of agent/resume.
 type ResumeParams struct {
 	SessionID string `json:"sessionId"`
