@@ -311,6 +311,9 @@ func plainCost(c *loop.Cost) any {
 func plainMessage(m *loop.Message) map[string]any {
 	parts := make([]any, 0, len(m.Blocks))
 	for i := range m.Blocks {
+		if m.Blocks[i].Kind == loop.ServerBlock {
+			continue // the provider's own form
+		}
 		parts = append(parts, plainPart(&m.Blocks[i]))
 	}
 	return map[string]any{"role": string(m.Role), "content": parts}

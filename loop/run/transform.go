@@ -116,35 +116,16 @@ func plainMessages(messages []loop.Message) []any {
 	for i, m := range messages {
 		parts := []any{}
 		for k := range m.Blocks {
-			if p := plainPart(&m.Blocks[k]); p != nil {
-				p["ref"] = fmt.Sprintf("%d.%d", i, k)
-				parts = append(parts, p)
+			if m.Blocks[k].Kind == loop.ServerBlock {
+				continue // the provider's own form
 			}
+			p := plainPart(&m.Blocks[k])
+			p["ref"] = fmt.Sprintf("%d.%d", i, k)
+			parts = append(parts, p)
 		}
 		list[i] = map[string]any{"role": string(m.Role), "content": parts}
 	}
 	return list
-}
-
-func plainPart(b *loop.Block) map[string]any {
-	p := map[string]any{"type": string(b.Kind), "text": nil, "id": nil, "name": nil, "arguments": nil, "is_error": nil, "media_type": nil}
-	switch b.Kind {
-	case loop.TextBlock, loop.ThinkingBlock, loop.ReminderBlock:
-		p["text"] = b.Text
-	case loop.ImageBlock:
-		p["media_type"] = b.MediaType
-	case loop.CallBlock:
-		args, err := loop.PlainValue(b.Call.Arguments)
-		if _, isMap := args.(map[string]any); err != nil || !isMap {
-			args = map[string]any{}
-		}
-		p["id"], p["name"], p["arguments"] = b.Call.ID, b.Call.Name, args
-	case loop.ResultBlock:
-		p["id"], p["text"], p["is_error"] = b.Result.CallID, b.Result.Text, b.Result.IsError
-	default:
-		return nil // the provider's own, which is not for others
-	}
-	return p
 }
 
 // sentMessages makes the messages of a request from what hooks made of them.
