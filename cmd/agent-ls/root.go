@@ -34,6 +34,7 @@ func newRootCommand() *cobra.Command {
 		serve,
 		newRunCommand(&dirs),
 		newCheckCommand(&dirs),
+		newFmtCommand(&dirs),
 		newHooksCommand(&dirs),
 		newSessionsCommand(&dirs),
 		newInitCommand(&dirs),
