@@ -55,6 +55,9 @@ type Service struct {
 	newest   string
 	kept     time.Time // when sessions past their time were looked for
 
+	commandsMu      sync.Mutex // guards commandSessions
+	commandSessions map[string]*commandSession
+
 	// approvals that this process shows, by id
 	asksMu sync.Mutex
 	asks   map[string]*openAsk
@@ -127,6 +130,7 @@ func (s *Service) Close() error {
 	}
 	s.mu.Unlock()
 	s.runners.Wait()
+	s.endSessions()
 	deadline := time.After(endWithin)
 	for _, r := range runs {
 		select {
@@ -176,6 +180,7 @@ func (s *Service) adopt(r *activeRun, first loop.Event) error {
 	if s.closed {
 		return errClosed
 	}
+	s.joinSession(r)
 	s.runs[r.id], s.sessions[r.session] = r, r
 	if r.parent == nil {
 		s.newest = r.id

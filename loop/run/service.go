@@ -16,7 +16,6 @@ import (
 	"agent-ls/loop/journal"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/report"
-	"agent-ls/loop/tool"
 	"agent-ls/loop/trust"
 )
 
@@ -41,11 +40,12 @@ type Options struct {
 	Manifest func(context.Context) (*manifest.Config, []check.Finding)
 	Journal  *journal.Journal
 	Hooks    *hooks.Engine
+	// Bus has the hooks of the program that embeds the service; nil is none.
+	Bus *hooks.Bus
 	// OpenModel makes a model from its configuration.
 	OpenModel func(manifest.Model) (loop.Model, error)
 	Files     loop.Files
 	Frontend  Frontend
-	Editor    tool.Editor  // what the editor's language servers know; nil: no editor
 	Trust     *trust.Store // nil = that of StateDir
 	Log       *slog.Logger
 }
