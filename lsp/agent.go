@@ -19,7 +19,7 @@ func (d Deps) extend() server.Extend {
 func (d Deps) openService(_ context.Context, p bridge.OpenParams) (run.API, error) {
 	a, err := agent.Open(agent.Params{
 		Root: p.Root, StateDir: d.StateDir, CacheDir: d.CacheDir,
-		Manifest: p.Manifest, Files: p.Files, Frontend: p.Frontend,
+		Manifest: p.Manifest, Files: p.Files, Frontend: p.Frontend, Editor: p.Editor,
 		Executable: d.Executable, Log: d.Log,
 	})
 	if err != nil { // a nil *agent.Agent would not be a nil run.API

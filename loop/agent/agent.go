@@ -17,6 +17,7 @@ import (
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/model"
 	"agent-ls/loop/run"
+	"agent-ls/loop/tool"
 )
 
 // Params are what an agent needs from the program around it.
@@ -27,6 +28,7 @@ type Params struct {
 	Manifest func(context.Context) (*manifest.Config, []check.Finding)
 	Files    loop.Files
 	Frontend run.Frontend
+	Editor   tool.Editor // nil: no editor
 	// Executable is what is started as a script worker; "" is this program.
 	Executable string
 	Log        *slog.Logger
@@ -63,7 +65,7 @@ func Open(p Params) (*Agent, error) {
 		OpenModel: func(m manifest.Model) (loop.Model, error) {
 			return model.Open(m, model.Options{Log: p.Log})
 		},
-		Files: p.Files, Frontend: p.Frontend, Log: p.Log,
+		Files: p.Files, Frontend: p.Frontend, Editor: p.Editor, Log: p.Log,
 	})}, nil
 }
 

@@ -627,3 +627,74 @@ func TestImagesAreShown(t *testing.T) {
 	b.wants(b.call("read_file", args{"path": "b.bin"}), loop.CallError, "a binary file")
 	b.wants(b.call("read_file", args{"path": "c.png"}), loop.CallOK, "no image")
 }
+
+// pointing is an editor that answers and keeps what it was asked.
+type pointing struct {
+	asked  []Navigation
+	answer Navigated
+	err    error
+}
+
+func (p *pointing) Diagnostics(context.Context, []string) ([]FileDiagnostics, error) {
+	return nil, p.err
+}
+
+func (p *pointing) Navigate(_ context.Context, n Navigation) (Navigated, error) {
+	p.asked = append(p.asked, n)
+	return p.answer, p.err
+}
+
+func TestNavigationTools(t *testing.T) {
+	files := map[string]string{"a.go": "package a\n\nfunc Add(add, x int) int { return add }\n", "b.go": "package a\n"}
+	e := &pointing{}
+	b := newBench(t, files, func(o *Options) { o.Editor = e })
+	at := func(name string) string { return filepath.Join(b.root, name) }
+	e.answer = Navigated{Places: []Place{{Path: at("b.go"), Line: 1, Column: 9}, {Path: "/usr/lib/x.go", Line: 7, Column: 1}}}
+	b.wants(b.call("definition", args{"path": "a.go", "line": 3, "symbol": "add"}), loop.CallOK, "b.go:1:9: package a\n/usr/lib/x.go:7:1:")
+	if n := e.asked[0]; n.Kind != Definition || n.Path != at("a.go") || n.Line != 3 || n.Column != 10 {
+		t.Errorf("asked %+v", n)
+	}
+	b.wants(b.call("definition", args{"path": "a.go", "line": 2, "symbol": "add"}), loop.CallError, `line 2 of a.go has no "add" in it`)
+	b.wants(b.call("definition", args{"path": "a.go", "line": 9, "symbol": "add"}), loop.CallError, "past its end")
+	b.wants(b.call("symbols", args{}), loop.CallInvalid, "a path or a query")
+	e.answer = Navigated{Places: []Place{{Path: at("a.go"), Line: 3, Name: "Add", Kind: "function"}}}
+	b.wants(b.call("symbols", args{"query": "Ad"}), loop.CallOK, "function Add  a.go:3")
+	e.answer = Navigated{}
+	b.wants(b.call("references", args{"path": "a.go", "line": 3, "symbol": "Add"}), loop.CallOK, "know of none")
+	e.err = ErrNotOffered
+	b.wants(b.call("references", args{"path": "a.go", "line": 3, "symbol": "Add"}), loop.CallError, "does not let the agent use its language servers")
+	b.wants(b.call("diagnostics", args{"path": "a.go"}), loop.CallError, "does not let the agent use its language servers")
+	none := newBench(t, files, nil)
+	none.wants(none.call("definition", args{"path": "a.go", "line": 3, "symbol": "Add"}), loop.CallError, "does not let the agent use its language servers")
+}
+
+func TestRenameWritesWhatWasJudged(t *testing.T) {
+	files := map[string]string{"a.go": "x := 1\n", "b.go": "y(x)\n"}
+	e := &pointing{}
+	b := newBench(t, files, func(o *Options) { o.Editor = e })
+	edit := func(name, before, after string) loop.FileEdit {
+		return loop.FileEdit{Path: filepath.Join(b.root, name), Before: []byte(before), After: []byte(after)}
+	}
+	both := []loop.FileEdit{edit("b.go", "y(x)\n", "y(z)\n"), edit("a.go", "x := 1\n", "z := 1\n")}
+	e.answer = Navigated{Edits: slices.Clone(both)}
+	ask := arguments(t, args{"path": "a.go", "line": 1, "symbol": "x", "new_name": "z"})
+	rename := b.tool("rename")
+	plan, err := rename.Prepare(context.Background(), ask)
+	if err != nil || len(plan.Edits) != 2 || plan.Effect != loop.Write || len(plan.Paths) != 2 || !plan.Paths[0].Write {
+		t.Fatalf("plan %+v, %v", plan, err)
+	}
+	e.answer = Navigated{Edits: []loop.FileEdit{edit("a.go", "x := 1\n", "evil\n")}}
+	if r := rename.Run(context.Background(), loop.Invocation{Arguments: ask}); !strings.Contains(r.Text, "is not what it was when it was judged") || b.text("a.go") != "x := 1\n" {
+		t.Errorf("another edit: %q", r.Text)
+	}
+	e.answer = Navigated{Edits: slices.Clone(both)}
+	var changed []string
+	r := rename.Run(context.Background(), loop.Invocation{Arguments: ask, Changed: func(f loop.FileEdit) { changed = append(changed, filepath.Base(f.Path)) }})
+	if r.IsError || b.text("a.go") != "z := 1\n" || b.text("b.go") != "y(z)\n" || len(changed) != 2 {
+		t.Errorf("renamed: %q, changed %v", r.Text, changed)
+	}
+	e.answer = Navigated{Edits: []loop.FileEdit{{Path: "/etc/passwd", Before: []byte("x"), After: []byte("y")}}}
+	if _, err := rename.Prepare(context.Background(), arguments(t, args{"path": "a.go", "line": 1, "symbol": "z", "new_name": "w"})); err == nil || !strings.Contains(err.Error(), "outside the workspace") {
+		t.Errorf("a rename that leaves the workspace: %v", err)
+	}
+}

@@ -35,6 +35,7 @@ type OpenParams struct {
 	Manifest func(context.Context) (*manifest.Config, []check.Finding)
 	Frontend run.Frontend
 	Files    loop.Files // open documents before disk
+	Editor   tool.Editor
 }
 
 // closeWait bounds how long Close waits for the services. What is left then

@@ -44,6 +44,7 @@ func (f *folder) service(ctx context.Context) (run.API, error) {
 		},
 		Frontend: &front{bridge: b, folder: f},
 		Files:    b.files,
+		Editor:   &codeServers{bridge: b, root: f.Root},
 	})
 	if err != nil {
 		return nil, failure(codeRequestFailed, "opening "+f.Root+": "+err.Error(), RefusedData{Reason: "service"})

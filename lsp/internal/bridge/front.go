@@ -94,6 +94,10 @@ func declared(caps server.Capabilities, method string) bool {
 		return caps.Agent.Questions
 	case methodSave:
 		return caps.Agent.Save
+	case methodClientDiagnostics:
+		return caps.Agent.Diagnostics
+	case methodClientLSP:
+		return caps.Agent.LSP
 	case protocol.MethodWindowShowDocument:
 		return caps.ShowDocument
 	case protocol.MethodWindowWorkDoneProgressCreate:

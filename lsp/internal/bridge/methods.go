@@ -13,12 +13,14 @@ import (
 
 // The methods of docs/protocol.md, from the server.
 const (
-	methodEvent            = "agent/event"
-	methodHookDecision     = "agent/hookDecision"
-	methodApprove          = "agent/approve"
-	methodApprovalResolved = "agent/approvalResolved"
-	methodAsk              = "agent/ask"
-	methodSave             = "agent/save"
+	methodEvent             = "agent/event"
+	methodHookDecision      = "agent/hookDecision"
+	methodApprove           = "agent/approve"
+	methodApprovalResolved  = "agent/approvalResolved"
+	methodAsk               = "agent/ask"
+	methodSave              = "agent/save"
+	methodClientDiagnostics = "agent/clientDiagnostics"
+	methodClientLSP         = "agent/clientLsp"
 )
 
 // protocolVersion is that of experimental.agent.
@@ -60,6 +62,8 @@ var methods = []method{
 	{name: methodApprovalResolved, params: ApprovalResolved{}, fromServer: true, notification: true},
 	{name: methodAsk, params: Question{}, result: AskResult{}, fromServer: true},
 	{name: methodSave, params: SaveParams{}, result: SaveResult{}, fromServer: true},
+	{name: methodClientDiagnostics, params: ClientDiagnosticsParams{}, result: ClientDiagnosticsResult{}, fromServer: true},
+	{name: methodClientLSP, params: ClientLSPParams{}, fromServer: true},
 }
 
 // request makes the row of a request of the client.
