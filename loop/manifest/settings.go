@@ -236,7 +236,7 @@ var hookSettings = []Setting{
 	{Path: "hook[].env", Shapes: one(Named), Who: AddsUp, Org: true, Doc: "Variables for the command."},
 	{Path: "hook[].env.*", Shapes: one(Text), Who: AddsUp, Org: true, Doc: "The value of one variable."},
 	{Path: "hook[].required", Shapes: one(Truth), Default: false, Who: AddsUp, Org: true, Doc: "A failure ends the run, and the hook is never evicted."},
-	{Path: "diagnostics", Shapes: one(Named), Who: AddsUp, Waits: true, Doc: "Commands to run after an edit, by file extension. A workspace's wait for trust."},
+	{Path: "diagnostics", Shapes: one(Named), Who: AddsUp, Doc: "Commands to run after an edit, by file extension. A workspace's wait for trust."},
 	{Path: "diagnostics.*", Shapes: one(Text), Who: AddsUp, Doc: "The command for files with this extension."},
 }
 

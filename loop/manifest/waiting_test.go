@@ -28,7 +28,7 @@ func TestSettingsThatAreNotInForceAreSaid(t *testing.T) {
 		"the guard as it is":      {"[behavior]\nrepeat_guard = true\n", "", false},
 		"no guard":                {"[behavior]\nrepeat_guard = false\n", "", false},
 		"limits of sub-agents":    {"[limits]\ndepth = 0\nagents = 2\n", "", false},
-		"diagnostics":             {"[diagnostics]\ngo = \"go vet\"\n", "diagnostics", false},
+		"diagnostics":             {"[diagnostics]\ngo = \"go vet\"\n", "", false},
 		"a server":                {"[mcp.files]\nurl = \"http://127.0.0.1:1/\"\n", "files", false},
 		"cache telemetry":         {"[behavior]\ncache_telemetry = true\n", "cache_telemetry", false},
 		"compaction":              {"[behavior]\ncompact_strategy = \"tail\"\nelide_stale_reads = true\nthinking_budget = 2000\n", "", false},

@@ -66,6 +66,7 @@ type activeRun struct {
 	calls     map[string]context.CancelCauseFunc // calls on their way, by id
 	trail     map[string][]hooks.Decision        // on_tool_call's, by call id
 	todos     *loop.TodoList                     // what a call of this process made of the session's tasks
+	saidOnce  map[string]bool                    // notes
 	dropped   map[string]bool                    // calls that were answered before they began
 	granted   []policy.Grant                     // for the session
 	newStates map[string]map[string]any          // of event hooks, by declaration id

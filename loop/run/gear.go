@@ -19,7 +19,7 @@ func (s *Service) toolOptions(cfg *manifest.Config, floor *sandbox.Floor, tracke
 	s.permits.Limit(cfg.Concurrency.Subprocs)
 	o := tool.Options{
 		Root: s.opt.Root, Files: s.files(), Sandbox: floor, Behavior: cfg.Behavior,
-		Permits: s.permits, CacheDir: s.opt.CacheDir, Log: s.log, Tracker: tracker,
+		Editor: s.opt.Editor, Permits: s.permits, CacheDir: s.opt.CacheDir, Log: s.log, Tracker: tracker,
 	}
 	if rules != nil {
 		o.Hide = rules.Unreadable

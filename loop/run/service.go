@@ -16,6 +16,7 @@ import (
 	"agent-ls/loop/journal"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/report"
+	"agent-ls/loop/tool"
 	"agent-ls/loop/trust"
 )
 
@@ -46,6 +47,7 @@ type Options struct {
 	OpenModel func(manifest.Model) (loop.Model, error)
 	Files     loop.Files
 	Frontend  Frontend
+	Editor    tool.Editor  // what the editor's language servers know; nil: no editor
 	Trust     *trust.Store // nil = that of StateDir
 	Log       *slog.Logger
 }

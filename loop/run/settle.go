@@ -126,6 +126,3 @@ func (d *dispatched) cancelledAlone(running bool) {
 		return f
 	})
 }
-
-// diagnose appends what checkers say of the files that a call changed.
-func (d *dispatched) diagnose(*loop.ToolResult, []loop.FileEdit) {}

@@ -27,6 +27,8 @@ type Options struct {
 	CacheDir string
 	Log      *slog.Logger // nil: nothing is logged
 
+	// Editor is what the editor knows of code; nil: there is none.
+	Editor Editor
 	// Tracker remembers what the session has read; nil makes a new one. Tools
 	// of one session must share it.
 	Tracker *Tracker
@@ -55,10 +57,14 @@ func Builtin(o Options) []loop.Tool {
 	if o.Sandbox == nil {
 		o.Sandbox = sandbox.Detect(manifest.Sandbox{Off: true}, sandbox.Dirs{Root: o.Root})
 	}
+	if o.Editor == nil {
+		o.Editor = noEditor{}
+	}
 	w := &workspace{Options: o, plans: map[string]planned{}}
 	return []loop.Tool{
 		&readFile{w}, &writeFile{w}, &editFile{w}, &multiEdit{w}, &globFiles{w}, &grepFiles{w}, &listFiles{w}, &shellTool{w},
-		todoRead{}, todoWrite{},
+		todoRead{}, todoWrite{}, &diagnosticsTool{w},
+		&navigate{w, Definition}, &navigate{w, References}, &navigate{w, Symbols}, &renameTool{w},
 	}
 }
 
