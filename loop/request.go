@@ -29,6 +29,24 @@ func (s *State) System() string {
 	return b.String()
 }
 
+// SystemSectionNames are the parts that a system text may have, for those who
+// want to know which one changed.
+var SystemSectionNames = []string{"skills_catalog", "tools_catalog", "mcp_instructions", "rules", "host_static", "host_dynamic"}
+
+// SystemSections are the parts of the system text by their names, those that
+// it has.
+func (s *State) SystemSections() map[string]string {
+	sections := map[string]string{"rules": s.Course.Instructions}
+	stage := s.Current()
+	sections["host_static"] = s.Mark + stage.System
+	var dynamic strings.Builder
+	for _, r := range stage.Regions {
+		dynamic.WriteString(r.Name + "\x00" + s.Regions[r.Name] + "\x00")
+	}
+	sections["host_dynamic"] = dynamic.String()
+	return sections
+}
+
 // Framed gives a text of the host in the frame that only the host can make.
 func (s *State) Framed(text string) string {
 	return "[" + s.Mark + "] " + s.Clean(text) + " [/" + s.Mark + "]"

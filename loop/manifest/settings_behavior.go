@@ -34,7 +34,7 @@ var behaviorSettings = []Setting{
 	{Path: "behavior.thinking_decay", Shapes: one(Fixed), Doc: "A smaller thinking budget in later turns."},
 	{Path: "behavior.thinking_decay.after_turn", Shapes: one(Whole), Min: 1, Max: 1e6, Required: true, Doc: "The last turn with the full budget."},
 	{Path: "behavior.thinking_decay.floor", Shapes: one(Whole), Min: 0, Max: 1e7, Required: true, Doc: "The budget after it."},
-	{Path: "behavior.cache_telemetry", Shapes: one(Truth), Default: false, Waits: true, Doc: "Watches the prompt cache and reports breaks and drift."},
-	{Path: "behavior.session_baseline", Shapes: one(Truth), Default: true, Waits: true, Doc: "A session's next run is compared with the one before."},
+	{Path: "behavior.cache_telemetry", Shapes: one(Truth), Default: false, Doc: "Watches the prompt cache and reports breaks and drift."},
+	{Path: "behavior.session_baseline", Shapes: one(Truth), Default: true, Doc: "A session's next run is compared with the one before."},
 	{Path: "behavior.max_retries", Shapes: one(Whole), Default: 2, Min: 0, Max: 100, Doc: "How often after_inference may ask the model again in a turn."},
 }

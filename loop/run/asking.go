@@ -26,6 +26,9 @@ type asking struct {
 	options   options       // as turn:before left them
 	tuned     bool          // it was asked
 	request   *loop.ModelRequest
+
+	before, now *cachePrefix // where cache_telemetry asks for it
+	drift       drift
 }
 
 // errHookFailed says that a hook ended the run; that is posted already.
@@ -71,6 +74,9 @@ func (q *asking) once(ctx context.Context) (loop.ModelAnswer, error) {
 	}
 	answer, err := q.run.streamed(ctx, q, *q.request)
 	answer.Origin = originOf(q.model)
+	if err == nil {
+		q.cacheRead(ctx, answer.Usage)
+	}
 	return answer, err
 }
 
@@ -181,7 +187,11 @@ func (q *asking) assembled(ctx context.Context) (loop.ModelRequest, error) {
 	if s.Forgot(originOf(q.model)) {
 		req.ThinkingBudget = 0
 	}
-	return req, q.transform(ctx, &req)
+	if err := q.transform(ctx, &req); err != nil {
+		return req, err
+	}
+	q.watchCache(ctx, &req)
+	return req, nil
 }
 
 // thinkingBudget is how many tokens the model may think for in a turn. It

@@ -46,12 +46,14 @@ type instant struct {
 	turns int
 	calls []string
 	at    []time.Time
+	heap  map[int]uint64 // its size at these turns
 }
 
 func (m *instant) Info() loop.ModelInfo { return loop.ModelInfo{Name: "m"} }
 
 func (m *instant) Stream(context.Context, loop.ModelRequest, func(loop.Delta)) (loop.ModelAnswer, error) {
 	m.at = append(m.at, time.Now())
+	m.note()
 	if len(m.at) > m.turns {
 		return loop.ModelAnswer{Blocks: []loop.Block{{Kind: loop.TextBlock, Text: "done"}}}, nil
 	}

@@ -59,6 +59,7 @@ type activeRun struct {
 	ledger    *ledger
 	ahead     []func(context.Context) // what is shown to hooks before the next command is carried out; the loop's own
 	stream    stream
+	prefix    *cachePrefix   // of the newest request, with cache_telemetry; the asking goroutine's own
 	sent      sent           // the asking goroutine's own
 	busy      sync.WaitGroup // what the run started
 

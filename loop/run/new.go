@@ -44,16 +44,17 @@ type Service struct {
 	closing chan struct{}
 	runners sync.WaitGroup // run loops and the poller
 
-	mu       sync.Mutex // guards what follows
-	closed   bool
-	polling  bool
-	runs     map[string]*activeRun // by run id; finished ones stay until the process ends, without their state
-	sessions map[string]*activeRun // the one that is under way in a session
-	starting map[string]bool       // sessions that a Start or Resume is at work on
-	trackers map[string]*tool.Tracker
-	always   []policy.Grant
-	newest   string
-	kept     time.Time // when sessions past their time were looked for
+	mu        sync.Mutex // guards what follows
+	closed    bool
+	polling   bool
+	runs      map[string]*activeRun // by run id; finished ones stay until the process ends, without their state
+	sessions  map[string]*activeRun // the one that is under way in a session
+	starting  map[string]bool       // sessions that a Start or Resume is at work on
+	trackers  map[string]*tool.Tracker
+	baselines map[string]*cachePrefix // by session, with session_baseline
+	always    []policy.Grant
+	newest    string
+	kept      time.Time // when sessions past their time were looked for
 
 	commandsMu      sync.Mutex // guards commandSessions
 	commandSessions map[string]*commandSession
