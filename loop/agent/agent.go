@@ -53,11 +53,6 @@ func Open(p Params) (*Agent, error) {
 	}
 	engine := hooks.NewEngine(hooks.Options{
 		Log: p.Log, Executable: p.Executable,
-		// What scripts import is read as the user sees it.
-		ReadFile: func(path string) ([]byte, error) {
-			file, err := p.Files.Read(context.Background(), path)
-			return file.Bytes, err
-		},
 	})
 	return &Agent{engine: engine, journal: store, Service: run.New(run.Options{
 		Root: p.Root, StateDir: p.StateDir, CacheDir: p.CacheDir,

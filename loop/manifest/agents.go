@@ -9,6 +9,7 @@ import (
 	"agent-ls/hooks"
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/contract"
+	"agent-ls/loop/tool/toolname"
 )
 
 // DefaultAgent is the name of the agent of agent.toml, and of the built-in
@@ -133,7 +134,10 @@ func idPrefix(one *layer) string {
 func (l *loader) agent(one *layer, global []eventHook) Agent {
 	a := Agent{Name: agentName(one), Path: one.path, Model: l.agentModel(one)}
 	if e := one.root().entry("agent"); e != nil {
-		a.At = e.whole
+		a.At, a.ModelAt = e.whole, e.whole
+	}
+	if n := one.root().get("agent").get("model"); n != nil {
+		a.ModelAt = n.span
 	}
 	stages := one.root().get("stages")
 	if stages != nil {
@@ -246,7 +250,7 @@ func (l *loader) stage(one *layer, stages *node, e *entry, index int) Stage {
 				l.unknownTool(one, t.text, t.span, where+".tools", true)
 				continue
 			}
-			s.Tools = append(s.Tools, CanonicalTool(t.text))
+			s.Tools = append(s.Tools, toolname.Canonical(t.text))
 		}
 	}
 	if v := n.get("max_turns"); v != nil {

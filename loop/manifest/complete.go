@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agent-ls/hooks/check"
+	"agent-ls/loop/tool/toolname"
 )
 
 // CompletionKind says what an item of completion is.
@@ -212,7 +213,7 @@ func (a *Analysis) stageNames() []Completion {
 
 func toolNames(star bool) []Completion {
 	var out []Completion
-	for _, name := range Tools {
+	for _, name := range toolname.Built {
 		out = append(out, Completion{Label: name, Kind: ToolItem})
 	}
 	if star {

@@ -10,6 +10,7 @@ import (
 
 	"agent-ls/hooks"
 	"agent-ls/hooks/check"
+	"agent-ls/loop/tool/toolname"
 )
 
 // loader holds what one Load builds up.
@@ -258,13 +259,13 @@ func (l *loader) toolTables(b *Behavior) {
 				on = n.text
 			}
 			if n := e.value.get("max"); n != nil {
-				b.ToolBudgets[CanonicalTool(e.name)] = ToolBudget{Max: int(n.num), OnExceed: on}
+				b.ToolBudgets[toolname.Canonical(e.name)] = ToolBudget{Max: int(n.num), OnExceed: on}
 				l.cfg.Origins[pathText([]string{"behavior", "tool_budgets", e.name})] = one.origin(n, n.num)
 			}
 		}
 		for _, e := range l.toolKeys(one, behavior.get("repeat_guard").get("tools"), "behavior.repeat_guard.tools") {
 			limit := RepeatLimit{b.RepeatGuard.Block, b.RepeatGuard.Abort}
-			if known, ok := b.RepeatGuard.Tools[CanonicalTool(e.name)]; ok {
+			if known, ok := b.RepeatGuard.Tools[toolname.Canonical(e.name)]; ok {
 				limit = known
 			}
 			if n := e.value.get("block"); n != nil {
@@ -273,14 +274,14 @@ func (l *loader) toolTables(b *Behavior) {
 			if n := e.value.get("abort"); n != nil {
 				limit.Abort = int(n.num)
 			}
-			b.RepeatGuard.Tools[CanonicalTool(e.name)] = limit
+			b.RepeatGuard.Tools[toolname.Canonical(e.name)] = limit
 			l.cfg.Origins[pathText([]string{"behavior", "repeat_guard", "tools", e.name})] = one.origin(e.value, limit)
 		}
 		for _, e := range l.toolKeys(one, behavior.get("dedup_tools"), "behavior.dedup_tools") {
 			s, ok := l.script(one, e.value, "dedup_key")
 			l.cfg.dedupLines = append(l.cfg.dedupLines, ScriptLine{Function: "dedup_key", Path: one.path, Span: e.value.span, Script: s.path})
 			if ok {
-				dedup[CanonicalTool(e.name)] = DedupTool{Tool: CanonicalTool(e.name), Path: s.path, Text: s.text, Declared: location(one.path, one.doc.text, e.value.span)}
+				dedup[toolname.Canonical(e.name)] = DedupTool{Tool: toolname.Canonical(e.name), Path: s.path, Text: s.text, Declared: location(one.path, one.doc.text, e.value.span)}
 				l.cfg.Origins[pathText([]string{"behavior", "dedup_tools", e.name})] = one.origin(e.value, e.value.text)
 			}
 		}

@@ -82,7 +82,10 @@ type Agent struct {
 	Hooks  []hooks.Declaration // stage and event hooks in declared order, with texts
 	Path   string              // the file; "" for the built-in agent
 	At     check.Span
-	Lines  []ScriptLine // the manifest's lines that name a script of this agent
+	// ModelAt is where the file names the model; the table's place where it
+	// does not.
+	ModelAt check.Span
+	Lines   []ScriptLine // the manifest's lines that name a script of this agent
 }
 
 // ScriptLine is a line of a settings file that names a hook script.

@@ -14,7 +14,6 @@ import (
 
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/contract"
-	"agent-ls/loop/tool/toolname"
 	"agent-ls/loop/trust"
 )
 
@@ -354,15 +353,6 @@ func TestKnownTools(t *testing.T) {
 		if got := KnownTool(name); got != want {
 			t.Errorf("KnownTool(%q) = %v, want %v", name, got, want)
 		}
-	}
-}
-
-func TestToolsAreTheBuiltInOnes(t *testing.T) {
-	ours, built := slices.Clone(Tools), slices.Clone(toolname.Built)
-	slices.Sort(ours)
-	slices.Sort(built)
-	if diff := cmp.Diff(built, ours); diff != "" {
-		t.Error(diff)
 	}
 }
 

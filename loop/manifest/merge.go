@@ -124,7 +124,7 @@ func (l *loader) taint() {
 			}
 		}
 		for _, e := range l.toolKeys(one, n.get("clearance"), "taint.clearance") {
-			tool := CanonicalTool(e.name)
+			tool := toolname.Canonical(e.name)
 			bound(bounds, one, tool, e.value.text)
 			have, known := t.Clearance[tool]
 			if known && place(Levels, e.value.text) > place(Levels, have) && (one.restricted() || l.orgSays("clearance", tool)) {
@@ -172,7 +172,7 @@ func (l *loader) orgSays(table, name string) bool {
 	if n == nil {
 		return false
 	}
-	return slices.ContainsFunc(n.keys, func(e *entry) bool { return e.name == name || CanonicalTool(e.name) == name })
+	return slices.ContainsFunc(n.keys, func(e *entry) bool { return e.name == name || toolname.Canonical(e.name) == name })
 }
 
 // sandbox narrows the writable folders.

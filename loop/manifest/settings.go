@@ -280,15 +280,6 @@ var otherSettings = []Setting{
 	{Path: "sessions.keep", Shapes: one(Duration), Default: "90d", Off: true, Who: UserOnly, Doc: "How long sessions are kept after the last thing that happened in them; 0 keeps them for ever."},
 }
 
-// Tools are the names of the built-in tools, in the order of the tools page.
-var Tools = []string{
-	"read_file", "write_file", "edit", "multi_edit", "glob", "grep", "list_files", "shell", "todoread", "todowrite",
-	"spawn", "ask_user", "web_fetch", "diagnostics", "definition", "references", "symbols", "rename",
-}
-
-// CanonicalTool turns other systems' names for a tool into ours.
-func CanonicalTool(name string) string { return toolname.Canonical(name) }
-
 // KnownTool says whether a name in a list of tools can stand for a tool:
 // built-in, alias, "*", or an MCP tool, which is known only at run time.
-func KnownTool(name string) bool { return name == "*" || toolname.Known(CanonicalTool(name)) }
+func KnownTool(name string) bool { return name == "*" || toolname.Known(toolname.Canonical(name)) }

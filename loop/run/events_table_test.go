@@ -34,12 +34,6 @@ var causedBy = map[string]string{
 	"usage":         "TestEventsOfARunInTheirOrder",
 	"notification":  "TestEventsOfARunInTheirOrder",
 
-	"pre_tool":    "TestCommandHooksOfARun",
-	"post_tool":   "TestCommandHooksOfARun",
-	"user_prompt": "TestCommandHooksOfARun",
-	"stop":        "TestCommandHooksOfARun",
-	"session_end": "TestCommandHooksOfARun",
-
 	"replay:done":              "TestHostEventsAreRaisedFromOutside",
 	"oauth:refresh":            "TestHostEventsAreRaisedFromOutside",
 	"content-ref:resolve":      "TestHostEventsAreRaisedFromOutside",
@@ -73,6 +67,7 @@ var notYet = map[string]string{
 	"provider:input-transformations": "providers", "provider:diagnostic": "providers", "tracing:redact": "redaction",
 	"tool-batch:resumed": "resuming", "resume:mismatch": "resuming",
 	"spawn:queued": "sub-agents", "spawn:before": "sub-agents", "spawn:complete": "sub-agents", "spawn:error": "sub-agents",
+	"pre_tool": "command hooks", "post_tool": "command hooks", "user_prompt": "command hooks", "stop": "command hooks", "session_end": "command hooks",
 }
 
 func TestEveryEventHasATest(t *testing.T) {

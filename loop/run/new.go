@@ -56,9 +56,6 @@ type Service struct {
 	newest    string
 	kept      time.Time // when sessions past their time were looked for
 
-	commandsMu      sync.Mutex // guards commandSessions
-	commandSessions map[string]*commandSession
-
 	// approvals that this process shows, by id
 	asksMu sync.Mutex
 	asks   map[string]*openAsk
@@ -131,7 +128,6 @@ func (s *Service) Close() error {
 	}
 	s.mu.Unlock()
 	s.runners.Wait()
-	s.endSessions()
 	deadline := time.After(endWithin)
 	for _, r := range runs {
 		select {
@@ -181,7 +177,6 @@ func (s *Service) adopt(r *activeRun, first loop.Event) error {
 	if s.closed {
 		return errClosed
 	}
-	s.joinSession(r)
 	s.runs[r.id], s.sessions[r.session] = r, r
 	if r.parent == nil {
 		s.newest = r.id

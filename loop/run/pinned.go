@@ -9,7 +9,6 @@ import (
 
 	"agent-ls/hooks"
 	"agent-ls/hooks/check"
-	"agent-ls/hooks/command"
 	"agent-ls/loop"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/policy"
@@ -51,19 +50,17 @@ func decodePin(text []byte) (*pinned, error) {
 
 // gear is what one run works with.
 type gear struct {
-	set hookSet
-	// commands are the command hooks in the set, nil where there are none.
-	commands *command.Runner
-	tools    map[string]loop.Tool
-	names    []string // of the tools, in the order in which models see them
-	judge    func(policy.Request) loop.Judgement
-	rules    *policy.Rules // nil: nothing has a label
-	models   *modelChain
-	sandbox  string
-	inForce  bool
-	floor    *sandbox.Floor
-	tracker  *tool.Tracker
-	dedup    map[string]dedupKey // by tool
+	set     hookSet
+	tools   map[string]loop.Tool
+	names   []string // of the tools, in the order in which models see them
+	judge   func(policy.Request) loop.Judgement
+	rules   *policy.Rules // nil: nothing has a label
+	models  *modelChain
+	sandbox string
+	inForce bool
+	floor   *sandbox.Floor
+	tracker *tool.Tracker
+	dedup   map[string]dedupKey // by tool
 }
 
 // load reads the manifest and pins the agent that is asked for. What is wrong
@@ -143,7 +140,7 @@ func unknownModel(cfg *manifest.Config, a *manifest.Agent, name string) finding 
 				"with model = \"NAME\" under [agent] where there are several, or run \"agent-ls init\" here", a.Name)
 		}
 	}
-	f.Span = a.At
+	f.Span = a.ModelAt
 	return f
 }
 
@@ -202,7 +199,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 			g.set = set
 			a.Hooks = set.Declarations() // with every text, for a resume
 		}
-	case len(a.Hooks)+len(cfg.Commands) > 0:
+	case len(a.Hooks) > 0:
 		return nil, nil, fmt.Errorf("load hooks: %d are declared and there is no engine for them", len(a.Hooks))
 	}
 	floor := sandbox.Detect(cfg.Sandbox, sandbox.Dirs{Root: s.opt.Root, State: s.opt.StateDir, Cache: s.opt.CacheDir})
@@ -211,14 +208,6 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 		if m.APIKeyEnv != "" {
 			floor = floor.Without(m.APIKeyEnv)
 		}
-	}
-	if set, ok := g.set.(*hooks.Set); ok {
-		g.commands = s.commandHooks(p, floor)
-		var commands hooks.Commands
-		if g.commands != nil {
-			commands = g.commands
-		}
-		g.set = set.With(s.opt.Bus, commands)
 	}
 	rules, found := s.rules(cfg)
 	findings = append(findings, errorsOf(found)...)
@@ -244,6 +233,9 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 	findings = append(findings, g.unknownTools(a)...)
 	models, found := s.chain(cfg, p.Model, a.Path)
 	g.models = models
+	for i := range found { // they are about what the agent names as its model
+		found[i].Span = a.ModelAt
+	}
 	return g, append(findings, found...), nil
 }
 

@@ -41,8 +41,6 @@ type Options struct {
 	Manifest func(context.Context) (*manifest.Config, []check.Finding)
 	Journal  *journal.Journal
 	Hooks    *hooks.Engine
-	// Bus has the hooks of the program that embeds the service; nil is none.
-	Bus *hooks.Bus
 	// OpenModel makes a model from its configuration.
 	OpenModel func(manifest.Model) (loop.Model, error)
 	Files     loop.Files
@@ -178,6 +176,9 @@ type API interface {
 	// back. ErrUnknownID: no entry is called that. ErrNotAsShown: its digest is
 	// another by now. trust.ErrSandboxed: one of the agent's own commands asks.
 	Trust(ctx context.Context, id, digest string, trusted bool) error
+	// Outdated lists the scripts whose text is no longer the one that a run of
+	// this process keeps from its start.
+	Outdated(ctx context.Context, runID string) ([]string, error)
 	// Wait returns the run_finished event of a run that this process drives.
 	Wait(ctx context.Context, runID string) (report.Event, error)
 	// Newest is the newest run of this process, "" if there is none.

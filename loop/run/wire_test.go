@@ -170,11 +170,11 @@ var faults = map[string]fault{
 		answer: func(d dialect) wireAnswer { return streaming(d.broken) }},
 	"context overflow": {requests: 2, says: "Nothing more can be left out of the request: the system prompt has about",
 		answer: func(d dialect) wireAnswer { return refusing(400, "", d.overflow) }},
-	"no answer at all": {requests: 3, waits: 2, says: "nothing came for 80ms", limits: manifest.Model{Idle: 80 * time.Millisecond},
+	"no answer at all": {requests: 3, waits: 2, says: "nothing came for 1s", limits: manifest.Model{Idle: time.Second},
 		answer: func(dialect) wireAnswer {
 			return func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 		}},
-	"nothing behind the headers": {requests: 3, waits: 2, says: "nothing came for 80ms", limits: manifest.Model{Idle: 80 * time.Millisecond},
+	"nothing behind the headers": {requests: 3, waits: 2, says: "nothing came for 1s", limits: manifest.Model{Idle: time.Second},
 		answer: func(dialect) wireAnswer {
 			return func(w http.ResponseWriter, r *http.Request) {
 				sendEvents(w, nil)
@@ -182,7 +182,7 @@ var faults = map[string]fault{
 				<-r.Context().Done()
 			}
 		}},
-	"slow drip of nothing": {requests: 2, waits: 1, says: "only 10 bytes of it came", limits: manifest.Model{Idle: 400 * time.Millisecond, TotalWait: 600 * time.Millisecond, Attempts: 2},
+	"slow drip of nothing": {requests: 2, waits: 1, says: "only 10 bytes of it came", limits: manifest.Model{Idle: time.Second, TotalWait: 2 * time.Second, Attempts: 2},
 		answer: func(d dialect) wireAnswer {
 			return func(w http.ResponseWriter, r *http.Request) {
 				sendEvents(w, d.half)

@@ -134,7 +134,6 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 		writable = append(writable, filepath.Join(f.dirs.Cache, "tools"))
 	}
 	hidden := f.hidden()
-	var covers []string // what covers a hidden folder cannot be written to, once all is in place
 	hide := func(around bool) {
 		for _, h := range hidden {
 			holds := false
@@ -145,7 +144,7 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 				continue
 			}
 			if info, err := os.Stat(h); err == nil && info.IsDir() {
-				args, covers = append(args, "--tmpfs", h), append(covers, "--remount-ro", h)
+				args = append(args, "--tmpfs", h)
 			} else if err == nil {
 				args = append(args, "--ro-bind", "/dev/null", h)
 			}
@@ -164,7 +163,7 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 		}
 	}
 	secret, _ := f.secretFiles()
-	args = append(append(args, hideArgs(secret)...), covers...)
+	args = append(args, hideArgs(secret)...)
 	args = append(args, "--chdir", p.dir, "--", "/bin/sh", "-c", "{ "+limits+"} 2>/dev/null; exec \"$0\" -c \"$1\"", p.shell, p.line)
 	p.cmd = exec.Command(f.bwrap, args...)
 	p.cmd.Env = append(f.environment(os.Environ(), "/tmp"), p.Env...)

@@ -105,6 +105,7 @@ func (b *bridge) extension() *server.Extension {
 		Content:           b.content.read,
 		ContentSchemes:    []string{contentScheme},
 		ProgressCancelled: b.progressCancelled,
+		ManifestChanged:   b.configurationChanged,
 		Close:             b.close,
 	}
 }

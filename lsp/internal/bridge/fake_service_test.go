@@ -17,24 +17,25 @@ type fakeAPI struct {
 	front run.Frontend
 	root  string
 
-	start   func(run.StartParams) (run.Started, error)
-	cancel  func(runID, callID string) (bool, error)
-	steer   func(runID, text string, followUp bool) (string, error)
-	resume  func(string) (run.Resumed, error)
-	events  func(string, int64, int) ([]report.Event, int64, error)
-	pending func() []report.Approval
-	asked   []report.Question
-	resolve func(string, report.Answer) error
-	decided func(run.DecisionQuery) ([]hooks.Decision, string, error)
-	rows    []run.HookStatus
-	settled chan run.Settled
-	set     func(session string, mode loop.Mode, model string) error
-	fork    func(session string, at int64) (string, error)
-	delete  func(session string) error
-	undo    func(runID, callID string, dry bool) (run.Undone, error)
-	trust   func(id, digest string, trusted bool) error
-	closed  bool
-	onClose func()
+	start    func(run.StartParams) (run.Started, error)
+	cancel   func(runID, callID string) (bool, error)
+	steer    func(runID, text string, followUp bool) (string, error)
+	resume   func(string) (run.Resumed, error)
+	events   func(string, int64, int) ([]report.Event, int64, error)
+	pending  func() []report.Approval
+	asked    []report.Question
+	resolve  func(string, report.Answer) error
+	decided  func(run.DecisionQuery) ([]hooks.Decision, string, error)
+	rows     []run.HookStatus
+	settled  chan run.Settled
+	outdated func(runID string) []string
+	set      func(session string, mode loop.Mode, model string) error
+	fork     func(session string, at int64) (string, error)
+	delete   func(session string) error
+	undo     func(runID, callID string, dry bool) (run.Undone, error)
+	trust    func(id, digest string, trusted bool) error
+	closed   bool
+	onClose  func()
 }
 
 func (a *fakeAPI) Start(_ context.Context, p run.StartParams) (run.Started, error) {
@@ -129,6 +130,12 @@ func (a *fakeAPI) Delete(_ context.Context, id string) error {
 		return run.ErrUnknownID
 	}
 	return a.delete(id)
+}
+func (a *fakeAPI) Outdated(_ context.Context, id string) ([]string, error) {
+	if a.outdated == nil {
+		return nil, nil
+	}
+	return a.outdated(id), nil
 }
 func (a *fakeAPI) Newest() string { return "" }
 func (a *fakeAPI) Close() error {

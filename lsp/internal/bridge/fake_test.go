@@ -299,6 +299,9 @@ func (f *fakeHost) Reload(paths ...string)   { f.reloaded = append(f.reloaded, p
 func (f *fakeHost) Manifest(context.Context, string) (*manifest.Config, []check.Finding) {
 	return f.config, nil
 }
+func (f *fakeHost) DiskManifest(context.Context, string) (*manifest.Config, []check.Finding) {
+	return f.config, nil
+}
 func (f *fakeHost) URI(path string) string { return fileURI(path) }
 func (f *fakeHost) Path(uri string) string {
 	u, err := url.Parse(uri)

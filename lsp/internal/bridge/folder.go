@@ -40,7 +40,7 @@ func (f *folder) service(ctx context.Context) (run.API, error) {
 	api, err := b.opts.Open(ctx, OpenParams{
 		Root: f.Root,
 		Manifest: func(ctx context.Context) (*manifest.Config, []check.Finding) {
-			return b.host.Workspace.Manifest(ctx, f.Root)
+			return b.host.Workspace.DiskManifest(ctx, f.Root)
 		},
 		Frontend: &front{bridge: b, folder: f},
 		Files:    b.files,

@@ -87,3 +87,21 @@ func TestApprovalElsewhereIsTakenDown(t *testing.T) {
 		t.Errorf("resolved %s, want %s", got, want)
 	}
 }
+
+// A script that changes under a run is said once: the run keeps the older text.
+func TestARunThatKeepsAnOlderScriptIsSaid(t *testing.T) {
+	f := newFakeHost(t)
+	_, x, api := newTestBridge(t, f)
+	var asked []string
+	api.outdated = func(id string) []string { asked = append(asked, id); return []string{"/w/.agent-ls/hooks/guard.risor"} }
+	x.ManifestChanged(f.root()) // nothing runs
+	mustAsk[StartResult](t, x, "agent/start", `{"prompt":"fix it"}`)
+	api.front.Event(report.Event{RunID: "r1", SessionID: "s1", Seq: 1, Type: report.RunStarted})
+	x.ManifestChanged(f.root())
+	if m := string(f.wait("window/showMessage", 1)); !strings.Contains(m, "keeps guard.risor as it was") || !strings.Contains(m, `"type":3`) {
+		t.Errorf("said %s", m)
+	}
+	if len(asked) != 1 || asked[0] != "r1" {
+		t.Errorf("asked about %v", asked)
+	}
+}

@@ -27,6 +27,7 @@ type runState struct {
 	finished      *report.Event // run_finished, nil while it goes on
 	plain         bool          // started by a command: its result is shown when it ends
 	resultShown   bool
+	outdated      map[string]bool // scripts that the editor was told about
 	progress      *progress
 }
 

@@ -181,6 +181,8 @@ type Workspace interface {
 	// and returns it with what is wrong: the fresh one, for run.Options. A
 	// broken manifest gives the last good one and its findings.
 	Manifest(ctx context.Context, root string) (*manifest.Config, []check.Finding)
+	// DiskManifest loads it from the disk, whatever is open: what a run takes.
+	DiskManifest(ctx context.Context, root string) (*manifest.Config, []check.Finding)
 	// Reload reads what is configured by these files again, before it returns.
 	Reload(paths ...string)
 	// URI is how the client spells a path: the open document's own URI, else

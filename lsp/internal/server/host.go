@@ -170,6 +170,12 @@ func (h hostWorkspace) Manifest(ctx context.Context, root string) (*manifest.Con
 	return view.Config(), view.Findings()
 }
 
+func (h hostWorkspace) DiskManifest(ctx context.Context, root string) (*manifest.Config, []check.Finding) {
+	sources := h.s.session.Load(ctx, root).Sources()
+	sources.Overlay = nil
+	return manifest.Load(ctx, sources)
+}
+
 func (h hostWorkspace) Reload(paths ...string) { h.s.session.ChangeFiles(paths) }
 
 func (h hostWorkspace) URI(path string) string { return h.s.session.Snapshot().URI(path) }

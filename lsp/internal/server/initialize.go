@@ -42,6 +42,7 @@ func (s *Server) initialized(context.Context, json.RawMessage) (any, error) {
 		s.spawn(s.diagnoser.run)
 		s.spawn(func(ctx context.Context) { s.session.Poll(ctx, s.caps.WatchedFiles) })
 		s.spawn(s.register)
+		s.spawn(s.warnOfInitialization)
 		if s.extension.Initialized != nil {
 			s.spawn(s.extension.Initialized)
 		}

@@ -144,11 +144,24 @@ func (s *Server) applySettings(settings map[string]any) {
 func (s *Server) initializationSettings() map[string]any {
 	settings := map[string]any{}
 	if len(s.caps.Initialization) > 0 {
-		_ = json.Unmarshal(s.caps.Initialization, &settings) // another shape is no settings
+		_ = json.Unmarshal(s.caps.Initialization, &settings) // another shape is no settings, and warnOfInitialization says so
 	}
 	delete(settings, "token")
 	if settings == nil {
 		settings = map[string]any{}
 	}
 	return settings
+}
+
+// warnOfInitialization tells an editor whose initializationOptions are of
+// another shape that none of them counts.
+func (s *Server) warnOfInitialization(ctx context.Context) {
+	var object map[string]any
+	if len(s.caps.Initialization) == 0 || json.Unmarshal(s.caps.Initialization, &object) == nil {
+		return
+	}
+	params := map[string]any{"type": protocol.MessageTypeWarning, "message": "agent-ls: initializationOptions is not an object, so none of its settings counts"}
+	if err := s.conn.Notify(ctx, protocol.MethodWindowShowMessage, params); err != nil && ctx.Err() == nil {
+		s.log.Warn("telling the client about its initializationOptions", "error", err)
+	}
 }
