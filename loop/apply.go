@@ -17,6 +17,8 @@ func Apply(s State, e Event) (State, []Command) {
 		m.start(e)
 	case HookDecided:
 		m.hookDecided(e)
+	case ToolsOffered:
+		m.Offered = e.Offered
 	case Hooked:
 		m.hooked(e)
 	case Closed:
@@ -112,7 +114,7 @@ func (m *machine) start(e Event) {
 		Decisions: old.Decisions, DecisionsAt: old.Decisions,
 		Since: e.At, Began: e.At,
 	}
-	m.Chosen = old.Chosen
+	m.Chosen, m.Offered = old.Chosen, old.Offered
 	m.TaskAt = m.History.Len()
 	m.History = m.History.with(Message{Role: User, Blocks: e.Prompt})
 	m.Task = blockText(e.Prompt)

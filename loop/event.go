@@ -29,6 +29,7 @@ const (
 	CallsChecked  EventKind = "calls_checked" // answers CheckCalls: Results
 	Nudge         EventKind = "nudge"         // something to say to the model behind the batch: ID, Text
 	Ended         EventKind = "ended"         // a hook of the turn loop or a guard ends the run: Stop, Error
+	ToolsOffered  EventKind = "tools_offered" // tools of MCP servers from the next request on: Offered
 	Noted         EventKind = "noted"         // something to show that changes nothing: Note
 	HostFailed    EventKind = "host_failed"   // the driver cannot go on: Error
 	Counted       EventKind = "counted"       // a sub-agent wants one of the run's places: ID
@@ -130,6 +131,8 @@ type Event struct {
 	Stop    Stop         `json:"stop,omitempty"`    // Ended
 
 	Note *Note `json:"note,omitempty"` // Noted
+
+	Offered []OfferedTool `json:"offered,omitempty"` // ToolsOffered
 
 	Child *Child `json:"child,omitempty"` // Spawned
 	Usage *Usage `json:"usage,omitempty"` // Spent; Compacted: of the request for the summary

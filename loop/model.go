@@ -64,6 +64,15 @@ type ToolSpec struct {
 	Schema      json.RawMessage // JSON schema of an object
 }
 
+// OfferedTool is a tool that came up while the session was at work, such as
+// one of an MCP server. What the model was offered is kept: a resumed session
+// offers the same until something else is known.
+type OfferedTool struct {
+	ToolSpec
+	Server string `json:"server,omitempty"` // the MCP server's name in the manifest
+	Tool   string `json:"tool,omitempty"`   // the tool's name on the server
+}
+
 // DeltaKind is what a piece of a stream holds.
 type DeltaKind uint8
 

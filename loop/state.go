@@ -160,7 +160,8 @@ type State struct {
 	Batch     []Call
 	Steers    []Steer
 	FollowUps []Steer
-	Grants    []string // session rules
+	Grants    []string      // session rules
+	Offered   []OfferedTool // what MCP servers offer in the session, as the model saw it last
 	// Taint is the highest label of what is or ever was in the conversation.
 	Taint Label
 	// Chosen is what the user set for the session.

@@ -17,6 +17,7 @@ import (
 	"agent-ls/hooks"
 	"agent-ls/hooks/contract"
 	"agent-ls/loop"
+	"agent-ls/loop/mcp"
 	"agent-ls/loop/report"
 	"agent-ls/loop/run"
 )
@@ -179,6 +180,17 @@ func (t *terminal) hookName(d hooks.Decision) string {
 		return d.Hook.Command
 	}
 	return d.HookID
+}
+
+// OpenPage implements run.PageOpener: the person opens the page, if there is one.
+func (t *terminal) OpenPage(_ context.Context, why, url string) error {
+	if t.lines == nil {
+		return mcp.ErrNobody
+	}
+	t.outMu.Lock()
+	defer t.outMu.Unlock()
+	fmt.Fprintf(t.out, "to %s, open %s\n", why, url)
+	return nil
 }
 
 // Approve shows what is asked and reads one line. Only a whole word or its

@@ -3,8 +3,10 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"agent-ls/hooks/check"
 	"agent-ls/loop/trust"
@@ -100,6 +102,9 @@ func (l *loader) servers() {
 			if u := e.value.get("url"); u != nil {
 				s.URL = u.text
 			}
+			if !l.serverLimits(&s, e.value, keyText(e.name), one) {
+				continue
+			}
 			if (len(s.Command) == 0) == (s.URL == "") {
 				l.out.add(one.finding(e.key, CodeWrongType, check.Error, fmt.Sprintf("mcp.%s needs either a command or a url", keyText(e.name))))
 				continue
@@ -113,6 +118,33 @@ func (l *loader) servers() {
 	for _, name := range sortedKeys(all) {
 		l.cfg.MCP = append(l.cfg.MCP, all[name])
 	}
+}
+
+// serverLimits reads what bounds a server's use. False means that a filter
+// cannot be read: the server is then left out, not its filter.
+func (l *loader) serverLimits(s *MCPServer, n *node, name string, one *layer) (ok bool) {
+	s.Tools, s.Exclude = n.get("tools").strings(), n.get("exclude").strings()
+	s.Timeout, s.StartTimeout = 5*time.Minute, time.Minute
+	for key, into := range map[string]*time.Duration{"timeout": &s.Timeout, "start_timeout": &s.StartTimeout} {
+		if v := n.get(key); v != nil {
+			if d, err := parseDuration(v.text); err == nil && d > 0 { // else it is a finding already
+				*into = d
+			}
+		}
+	}
+	if v := n.get("network"); v != nil && !one.restricted() {
+		s.Network = v.truth
+	}
+	ok = true
+	for _, patterns := range [][]string{s.Tools, s.Exclude} {
+		for _, p := range patterns {
+			if _, err := path.Match(p, ""); err != nil {
+				ok = false
+				l.out.add(one.finding(n.span, CodeWrongType, check.Error, fmt.Sprintf("mcp.%s: %q is no pattern of names", name, p)))
+			}
+		}
+	}
+	return ok
 }
 
 func stringTable(n *node) map[string]string {

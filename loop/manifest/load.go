@@ -214,6 +214,7 @@ func (l *loader) fillBehavior(v *viper.Viper) {
 	b.WriteExisting = v.GetString("behavior.write_existing")
 	b.MaxConcurrentTools = v.GetInt("behavior.max_concurrent_tools")
 	b.MaxRetries = v.GetInt("behavior.max_retries")
+	b.LazyMCPTools = v.GetInt("behavior.lazy_mcp_tools")
 	b.ToolOutputBudget = v.GetInt("behavior.tool_output_budget")
 	b.DedupReads = v.GetBool("behavior.dedup_reads")
 	b.CompactStrategy = v.GetString("behavior.compact_strategy")

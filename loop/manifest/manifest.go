@@ -230,6 +230,7 @@ type Behavior struct {
 	RepeatGuard             RepeatGuard
 	ThinkingBudget          int // tokens, 0 = off
 	ThinkingDecay           *ThinkingDecay
+	LazyMCPTools            int // 0 = never
 	CacheTelemetry          bool
 	SessionBaseline         bool
 }
@@ -278,6 +279,10 @@ type MCPServer struct {
 	URL     string
 	Env     map[string]string
 	Headers map[string]string
+	// Tools and Exclude are patterns of names on the server; no Tools is all.
+	Tools, Exclude        []string
+	Timeout, StartTimeout time.Duration
+	Network               bool // beyond what the sandbox allows; only the user can say so
 	Trust
 }
 

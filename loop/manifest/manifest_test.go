@@ -67,7 +67,7 @@ func TestDefaultsAreThoseOfTheTable(t *testing.T) {
 		RequireReadBeforeEdit: true, TrackShellReads: true, WriteExisting: "require_read", MaxConcurrentTools: 10, MaxRetries: 2, DedupReads: true,
 		CompactStrategy: "off", CompactThreshold: 131072, CompactKeepTurns: 4, AutoCompact: true, ToolBudgets: map[string]ToolBudget{},
 		RepeatGuard:     RepeatGuard{Enabled: true, RepeatLimit: RepeatLimit{4, 8}, Tools: map[string]RepeatLimit{"read_file": {6, 12}}},
-		SessionBaseline: true, CompactSkip: CompactSkip{Providers: nil},
+		SessionBaseline: true, LazyMCPTools: 40, CompactSkip: CompactSkip{Providers: nil},
 	}
 	got := cfg.Behavior
 	if len(got.CompactSkip.Providers) == 0 {

@@ -17,6 +17,7 @@ var behaviorSettings = []Setting{
 	{Path: "behavior.track_shell_reads", Shapes: one(Truth), Default: true, Doc: "`cat`, `head`, `tail` and `sed -n` in the shell count as reads."},
 	{Path: "behavior.write_existing", Shapes: one(Text), Values: []string{"allow", "require_read", "deny"}, Default: "require_read", Doc: "What write_file may do to a file that exists."},
 	{Path: "behavior.max_concurrent_tools", Shapes: one(Whole), Default: 10, Min: 1, Max: 1000, Doc: "Calls that may run side by side."},
+	{Path: "behavior.lazy_mcp_tools", Shapes: one(Whole), Default: 40, Off: true, Min: 0, Max: 1e6, Doc: "With more tools of MCP servers than this, the model looks them up with `find_tools` before it can call them; 0 is never."},
 	{Path: "behavior.dedup_tools", Shapes: one(Named), Refers: ToTool, Doc: "Tool to script: function `dedup_key(input)` returns a key or nil; equal keys replay the earlier result."},
 	{Path: "behavior.dedup_tools.*", Shapes: one(Text), Refers: ToScript, Doc: "The script with `dedup_key`."},
 	{Path: "behavior.tool_budgets", Shapes: one(Named), Refers: ToTool, Doc: "How often a tool may be called in a run."},

@@ -29,7 +29,7 @@ func TestSettingsThatAreNotInForceAreSaid(t *testing.T) {
 		"no guard":                {"[behavior]\nrepeat_guard = false\n", "", false},
 		"limits of sub-agents":    {"[limits]\ndepth = 0\nagents = 2\n", "", false},
 		"diagnostics":             {"[diagnostics]\ngo = \"go vet\"\n", "", false},
-		"a server":                {"[mcp.files]\nurl = \"http://127.0.0.1:1/\"\n", "files", false},
+		"a server":                {"[mcp.files]\nurl = \"http://127.0.0.1:1/\"\n", "", false},
 		"compaction":              {"[behavior]\ncompact_strategy = \"tail\"\nelide_stale_reads = true\nthinking_budget = 2000\n", "", false},
 		"no compaction":           {"[behavior]\ncompact_strategy = \"off\"\nauto_compact = false\nthinking_budget = 0\n", "", false},
 		"what is in force":        {"[behavior]\ndedup_reads = false\nmax_retries = 1\n[limits]\nturns = 3\ncost = 1\n[sandbox]\nnetwork = false\n", "", false},

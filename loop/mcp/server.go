@@ -96,6 +96,13 @@ func (s *Server) enter(l *Lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leases[l] = true
+	switch s.standing { // what was told before
+	case Ready:
+		l.notices <- Notice{Kind: Connected}
+		l.notices <- Notice{Kind: Listed}
+	case Broken:
+		l.notices <- Notice{Kind: Failed, Text: s.err.Error()}
+	}
 	if s.idle != nil {
 		s.idle.Stop()
 		s.idle = nil

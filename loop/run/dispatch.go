@@ -208,7 +208,7 @@ func (d *dispatched) safe(ctx context.Context) bool {
 // the call would do. A result means that the call is over.
 func (d *dispatched) prepare(ctx context.Context) *loop.ToolResult {
 	g := d.run.gear
-	d.tool, d.layer = g.tools[tool.Canonical(d.call.Tool)], loop.LayerSchema
+	d.tool, d.layer = g.find(tool.Canonical(d.call.Tool)), loop.LayerSchema
 	if d.tool == nil {
 		return refusal(loop.CallInvalid, fmt.Sprintf("unknown tool %q%s", d.call.Tool, didYouMean(d.call.Tool, g.names)))
 	}

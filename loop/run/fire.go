@@ -26,6 +26,7 @@ func (r *activeRun) fireNow(ctx context.Context, c loop.Command, s loop.State) h
 	fields := s.HookFields(c.Point, c.CallID)
 	if c.Point == loop.BeforeInference {
 		_ = r.useModel(&s) // what is wrong with it, the request says
+		r.gear.servers.refresh()
 		names := []any{}
 		for _, spec := range r.gear.specs(r.pin, s.Stage) {
 			names = append(names, spec.Name)

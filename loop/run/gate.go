@@ -187,6 +187,9 @@ func (d *dispatched) callFields() map[string]any {
 func (d *dispatched) mcpFields() map[string]any {
 	f := d.callFields()
 	server, name, _ := strings.Cut(strings.TrimPrefix(d.call.Tool, "mcp__"), "__")
+	if t, ok := d.run.gear.find(d.call.Tool).(*serverTool); ok {
+		server, name = t.offered.Server, t.offered.Tool // as they are called where they come from
+	}
 	f["server"], f["tool"] = server, name
 	return f
 }

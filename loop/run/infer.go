@@ -88,6 +88,7 @@ func (c *modelChain) next() (loop.Model, error) {
 // infer asks for one answer: retries what may be retried, goes on to the next
 // model when one fails for good, and posts the answer or the failure.
 func (r *activeRun) infer(ctx context.Context, step int64, s loop.State) {
+	r.gear.servers.refresh()
 	if err := r.useModel(&s); err != nil {
 		r.post(posted{event: loop.Event{Kind: loop.ModelFailed, Step: step, Error: err.Error()}})
 		return
@@ -203,7 +204,7 @@ func (r *activeRun) answeredBy(step int64, model string, a loop.ModelAnswer) loo
 // that are no JSON object are kept as text, so that the history stays valid.
 func (g *gear) check(c *loop.ToolCall) loop.CheckedCall {
 	checked := loop.CheckedCall{ID: c.ID, Tool: tool.Canonical(c.Name)}
-	t := g.tools[checked.Tool]
+	t := g.find(checked.Tool)
 	if t == nil {
 		checked.Invalid, checked.Unknown = fmt.Sprintf("unknown tool %q%s", c.Name, didYouMean(checked.Tool, g.names)), true
 	}

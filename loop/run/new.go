@@ -12,6 +12,7 @@ import (
 
 	"agent-ls/hooks"
 	"agent-ls/loop"
+	"agent-ls/loop/mcp"
 	"agent-ls/loop/policy"
 	"agent-ls/loop/report"
 	"agent-ls/loop/sandbox"
@@ -42,6 +43,7 @@ type Service struct {
 	permits *sandbox.Permits
 
 	closing chan struct{}
+	pool    *mcp.Pool      // connections to MCP servers, shared by the runs
 	runners sync.WaitGroup // run loops and the poller
 
 	mu        sync.Mutex // guards what follows
@@ -89,6 +91,7 @@ func New(o Options) *Service {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.equip = s.realGear
+	s.pool = mcp.NewPool(mcp.Options{StateDir: o.StateDir, Browser: s.browse, Log: s.log})
 	if s.opt.Trust == nil {
 		s.opt.Trust = trust.New(o.StateDir)
 	}
@@ -128,6 +131,7 @@ func (s *Service) Close() error {
 	}
 	s.mu.Unlock()
 	s.runners.Wait()
+	s.pool.Close()
 	deadline := time.After(endWithin)
 	for _, r := range runs {
 		select {
@@ -180,6 +184,9 @@ func (s *Service) adopt(r *activeRun, first loop.Event) error {
 	s.runs[r.id], s.sessions[r.session] = r, r
 	if r.parent == nil {
 		s.newest = r.id
+	}
+	if r.gear != nil {
+		r.gear.servers.begin(r)
 	}
 	s.runners.Add(1)
 	go r.drive(first)

@@ -52,7 +52,8 @@ func decodePin(text []byte) (*pinned, error) {
 type gear struct {
 	set     hookSet
 	tools   map[string]loop.Tool
-	names   []string // of the tools, in the order in which models see them
+	servers *runServers // nil: no MCP server is configured
+	names   []string    // of the tools, in the order in which models see them
 	judge   func(policy.Request) loop.Judgement
 	rules   *policy.Rules // nil: nothing has a label
 	models  *modelChain
@@ -230,6 +231,9 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 	g.add(&nextStage{})
 	g.add(&spawnTool{agents: p.spawnable()})
 	g.add(askTool{})
+	if g.servers = s.serversOf(cfg, floor); g.servers != nil {
+		g.tools[findTools] = &toolFinder{g.servers} // listed when it is of use
+	}
 	findings = append(findings, g.unknownTools(a)...)
 	models, found := s.chain(cfg, p.Model, a.Path)
 	g.models = models
@@ -352,7 +356,9 @@ func (p *pinned) allowed(stage, name string) bool {
 	if name == loop.NextStageTool {
 		return slices.ContainsFunc(st.Transitions, func(t manifest.Transition) bool { return t.On == loop.OnModelChoice })
 	}
-	return slices.ContainsFunc(st.Tools, func(listed string) bool { return listed == "*" || tool.Canonical(listed) == name })
+	return slices.ContainsFunc(st.Tools, func(listed string) bool {
+		return listed == "*" || tool.Canonical(listed) == name || isMCP(listed) && (name == findTools || isMCP(name) && fitsName(listed, name))
+	})
 }
 
 // specs are the tools that a stage offers, as the model sees them.
@@ -368,7 +374,20 @@ func (g *gear) specs(p *pinned, stage string) []loop.ToolSpec {
 		}
 		specs = append(specs, spec)
 	}
+	for _, t := range g.servers.offer() {
+		if p.allowed(stage, t.Name) {
+			specs = append(specs, t.ToolSpec)
+		}
+	}
 	return specs
+}
+
+// find gives the tool of that canonical name, nil when there is none.
+func (g *gear) find(name string) loop.Tool {
+	if t := g.tools[name]; t != nil {
+		return t
+	}
+	return g.servers.find(name)
 }
 
 // fired converts what hooks gave as state into what the core keeps.

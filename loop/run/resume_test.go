@@ -303,6 +303,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == worker.Subcommand {
 		worker.Main()
 	}
+	if _, ok := os.LookupEnv(mcpServerEnv); ok {
+		serveMCP()
+		os.Exit(0)
+	}
 	if at, ok := os.LookupEnv(killEnv); ok {
 		n, _ := strconv.Atoi(at)
 		if err := victim(os.Getenv(killEnv+"_DIR"), n); err != nil {

@@ -233,6 +233,7 @@ type scripted struct {
 	asked  []loop.ModelRequest
 	limits loop.ModelLimits
 	asking chan struct{} // gets a word when a request is held
+	before func(n int)   // told of each request, from 0
 
 	provider string
 	window   int
@@ -252,6 +253,9 @@ func (m *scripted) Stream(ctx context.Context, req loop.ModelRequest, onDelta fu
 	m.mu.Lock()
 	req.Messages = slices.Clone(req.Messages) // what is sent later may be written over them
 	m.asked = append(m.asked, req)
+	if m.before != nil {
+		m.before(len(m.asked) - 1)
+	}
 	if err := loop.WellFormed(req.Messages); err != nil {
 		m.mu.Unlock()
 		return loop.ModelAnswer{}, &loop.ModelError{Class: loop.Terminal, Message: "malformed history: " + err.Error()}

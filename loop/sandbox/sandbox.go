@@ -198,6 +198,13 @@ func (f *Floor) Without(names ...string) *Floor {
 	return &g
 }
 
+// WithNetwork is the same floor for a program that may reach the network.
+func (f *Floor) WithNetwork() *Floor {
+	g := *f
+	g.config.Network = true
+	return &g
+}
+
 // Command prepares a shell line to run in dir. Nothing runs before Start. The
 // process is stopped when ctx ends.
 func (f *Floor) Command(ctx context.Context, line, dir string) (*Process, error) {

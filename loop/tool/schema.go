@@ -35,6 +35,12 @@ func ValidateArguments(spec loop.ToolSpec, args json.RawMessage) (json.RawMessag
 	return c.Arguments, err
 }
 
+// CheckSchema says what is wrong with a tool's schema, if it cannot be used.
+func CheckSchema(spec loop.ToolSpec) error {
+	_, err := schemaOf(spec)
+	return err
+}
+
 func schemaOf(spec loop.ToolSpec) (*jsonschema.Schema, error) {
 	text := string(spec.Schema)
 	if text == "" {

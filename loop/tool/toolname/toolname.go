@@ -12,7 +12,7 @@ import (
 var Built = []string{
 	"read_file", "write_file", "edit", "multi_edit", "glob", "grep", "list_files", "shell",
 	"spawn", "ask_user", "todoread", "todowrite", "web_fetch", "diagnostics",
-	"definition", "references", "symbols", "rename",
+	"definition", "references", "symbols", "rename", "find_tools", "skill",
 }
 
 // aliases maps lower-case names of other systems to canonical ones.

@@ -59,6 +59,25 @@ func (f *front) Approve(ctx context.Context, a report.Approval) (report.Answer, 
 	return f.bridge.approve(ctx, a)
 }
 
+// OpenPage implements run.PageOpener: the page opens in the person's browser.
+// An editor that cannot do that shows its address.
+func (f *front) OpenPage(ctx context.Context, why, url string) error {
+	b := f.bridge
+	if b.host.Client.Capabilities().ShowDocument {
+		var result struct {
+			Success bool `json:"success"`
+		}
+		params := map[string]any{"uri": url, "external": true, "takeFocus": true}
+		if err := b.call(ctx, protocol.MethodWindowShowDocument, params, &result); err == nil && result.Success {
+			return nil
+		} else if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	b.showMessage(protocol.MessageTypeInfo, show("To "+why+", open "+url))
+	return nil
+}
+
 // call sends a request to the editor. What an editor did not declare is not
 // sent, and is answered as one answers who does not know it.
 func (b *bridge) call(ctx context.Context, method string, params, result any) error {
