@@ -45,7 +45,7 @@ var dangerous = map[string]danger{
 	"awk":  {code: true, short: "fiElDdo", check: awkProgram},
 	"go": {letters: apart, words: []string{"-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-ldflags", "-gccgoflags", "-gcflags", "-asmflags", "-pkgdir", "-o", "-outputdir", "-C", "-w", "-u", "-fix", "-n=false",
 		"-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-test.coverprofile", "-test.cpuprofile", "-test.memprofile", "-test.outputdir", "-test.trace", "generate", "tool"}, check: remotePackage},
-	"git": {words: []string{"-c", "-C", "-O", "-x", "-o", "--no-index", "filter-branch", "difftool", "mergetool", "hook", "config", "credential", "daemon", "instaweb", "gui", "citool", "send-email", "svn", "p4", "fast-import", "foreach", "web--browse", "bisect", "worktree"},
+	"git": {words: []string{"-c", "-C", "-O", "-x", "-o", "--no-index", "filter-branch", "difftool", "mergetool", "hook", "config", "credential", "daemon", "instaweb", "gui", "citool", "send-email", "svn", "p4", "fast-import", "foreach", "web--browse", "bisect", "worktree", "maintenance"},
 		long: []string{"config-env", "exec-path", "output", "output-directory", "upload-pack", "receive-pack", "exec", "ext-diff", "textconv", "open-files-in-pager", "template", "git-dir", "work-tree", "extcmd", "tool", "unsafe-paths", "separate-git-dir", "contents", "edit-description", "paginate", "super-prefix", "namespace"}, check: gitArguments},
 	"tar":     {short: "IFPxC", long: []string{"extract", "get", "directory", "to-command", "checkpoint-action", "use-compress-program", "rsh-command", "info-script", "new-volume-script", "rmt-command", "absolute-names", "one-top-level"}, check: oldTar},
 	"rsync":   {short: "e", long: []string{"rsh", "rsync-path"}},
