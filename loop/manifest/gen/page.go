@@ -27,7 +27,7 @@ In ` + "`agents/NAME.toml`" + ` stand the agent's own [agent], [stages], [hooks]
 A ` + "`*`" + ` is a name that you choose. A name with dots is quoted: ` + "`[models.\"gpt-4.1\"]`" + `. Bold keys are required.
 
 What is marked "not yet in force" is checked and kept, and nothing acts on it in this version. Whoever sets it gets the finding ` + "`unavailable`" + `: a
-warning, or, where it is there to keep a run from something (taint that is enabled, a budget that blocks, a repeat guard with numbers of its own), an
+warning, or, where it is there to keep a run from something (such as a budget that blocks), an
 error, and no run starts.
 `
 
