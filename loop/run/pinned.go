@@ -357,9 +357,13 @@ func (p *pinned) allowed(stage, name string) bool {
 		return slices.ContainsFunc(st.Transitions, func(t manifest.Transition) bool { return t.On == loop.OnModelChoice })
 	}
 	return slices.ContainsFunc(st.Tools, func(listed string) bool {
-		return listed == "*" || tool.Canonical(listed) == name || isMCP(listed) && (name == findTools || isMCP(name) && fitsName(listed, name))
+		return listed == "*" && !unlisted[name] || tool.Canonical(listed) == name || isMCP(listed) && (name == findTools || isMCP(name) && fitsName(listed, name))
 	})
 }
+
+// unlisted are the tools that a stage offers only where it names them: they
+// reach out of the machine.
+var unlisted = map[string]bool{"web_fetch": true}
 
 // specs are the tools that a stage offers, as the model sees them.
 func (g *gear) specs(p *pinned, stage string) []loop.ToolSpec {

@@ -64,7 +64,7 @@ func Builtin(o Options) []loop.Tool {
 	return []loop.Tool{
 		&readFile{w}, &writeFile{w}, &editFile{w}, &multiEdit{w}, &globFiles{w}, &grepFiles{w}, &listFiles{w}, &shellTool{w},
 		todoRead{}, todoWrite{}, &diagnosticsTool{w},
-		&navigate{w, Definition}, &navigate{w, References}, &navigate{w, Symbols}, &renameTool{w},
+		&navigate{w, Definition}, &navigate{w, References}, &navigate{w, Symbols}, &renameTool{w}, &webFetch{w, isPublic},
 	}
 }
 
