@@ -74,6 +74,12 @@ func Apply(s State, e Event) (State, []Command) {
 	case DecisionMade:
 		m.Decisions++
 		m.spent(e)
+	case TaskStarted:
+		m.tasked(e)
+	case TaskEnded:
+		if e.Task != nil {
+			m.taskEnded(*e.Task)
+		}
 	case Questioned:
 		m.questioned(e)
 	}
@@ -111,6 +117,7 @@ func (m *machine) start(e Event) {
 		Depth: e.Depth, Mark: e.Mark, Course: e.Course, Status: RunActive, Step: old.Step,
 		Todos: old.Todos, History: old.History, View: old.View, Context: old.Context, ContextAt: old.ContextAt, Summaries: old.Summaries,
 		Answers: old.Answers, Grants: old.Grants, Taint: old.Taint.With(e.Label),
+		Tasks:     old.Tasks,
 		Decisions: old.Decisions, DecisionsAt: old.Decisions,
 		Since: e.At, Began: e.At,
 	}
@@ -118,6 +125,7 @@ func (m *machine) start(e Event) {
 	m.TaskAt = m.History.Len()
 	m.History = m.History.with(Message{Role: User, Blocks: e.Prompt})
 	m.Task = blockText(e.Prompt)
+	m.taskEnded(e.Tasks...)
 	m.do(Command{Kind: Tell, What: TellRunStarted})
 	m.enter(e.Course.entry())
 }

@@ -36,6 +36,9 @@ const (
 	Spawned       EventKind = "spawned"       // a spawn call is driven in a run of its own: CallID, Child
 	Spent         EventKind = "spent"         // what a sub-agent or a decision used altogether: ID, Usage
 	DecisionMade  EventKind = "decision_made" // a question beside the run is settled: ID, Usage, Text, Arguments, Error
+	TaskStarted   EventKind = "task_started"  // a background task runs, or is the session's now: Task, ID (the run that had it)
+	TaskEnded     EventKind = "task_ended"    // Task
+	TaskStalled   EventKind = "task_stalled"  // it prints nothing; changes nothing: Task
 	Questioned    EventKind = "questioned"    // a running call waits for a person, or no longer: CallID, ID, Waits
 	noEventOfCore EventKind = ""
 )
@@ -135,6 +138,8 @@ type Event struct {
 	Offered []OfferedTool `json:"offered,omitempty"` // ToolsOffered
 
 	Child *Child `json:"child,omitempty"` // Spawned
+	Task  *Task  `json:"task,omitempty"`  // TaskStarted, TaskEnded, TaskStalled
+	Tasks []Task `json:"tasks,omitempty"` // Started, RunResumed: background tasks that ended meanwhile
 	Usage *Usage `json:"usage,omitempty"` // Spent; Compacted: of the request for the summary
 	Waits bool   `json:"waits,omitempty"` // Questioned
 

@@ -58,6 +58,7 @@ func (m *machine) nextTurn() {
 	}
 	m.say(m.Steers)
 	m.Steers = nil
+	m.reportTasks()
 	m.takeChoice()
 	m.Turn++
 	m.StageTurns++
@@ -277,6 +278,7 @@ func (m *machine) resume(e Event) {
 		return
 	}
 	m.Since = e.At
+	m.taskEnded(e.Tasks...)
 	for i, c := range m.Batch {
 		if c.Gate != nil && c.Phase != CallDone {
 			m.setCall(i, func(c *Call) { c.Resumed = true })

@@ -189,6 +189,9 @@ type State struct {
 	Began   time.Time
 	// CallsDone counts the calls of the run that have a result.
 	CallsDone int
+	// Tasks are the session's background tasks that run, and those that ended
+	// and that the model was not told of yet.
+	Tasks []Task
 	// Decisions counts the questions put to the model beside the run, in the
 	// session; DecisionsAt how many there were when the run began.
 	Decisions, DecisionsAt int

@@ -47,8 +47,9 @@ type PathAccess struct {
 
 // CommandPlan is a shell call.
 type CommandPlan struct {
-	Line string
-	Dir  string // absolute
+	Line       string
+	Dir        string // absolute
+	Background bool   // it runs on after the call
 }
 
 // FileEdit is the change of one file. Before is nil for a new file.
@@ -81,6 +82,9 @@ type Invocation struct {
 	// Todos are the session's tasks; KeepTodos replaces them once the call ended.
 	Todos     *TodoList
 	KeepTodos func(*TodoList)
+	// Keep lets what the call starts run on in the background; nil where
+	// nothing can.
+	Keep KeepRunning
 	// Changed is told of each file that the call changed, after the fact.
 	Changed func(FileEdit)
 }

@@ -96,6 +96,7 @@ func (r *activeRun) announcements(before *loop.State, e *loop.Event) []announcem
 			r.turnModel, r.turnUsage, r.turnStop = e.Model, e.Answer.Usage, e.Answer.StopReason
 		}
 	}
+	r.tasksAnnounced(add, e)
 	if e.Kind == loop.Questioned && e.ID != "" {
 		if c, ok := r.state.Call(e.CallID); ok && c.QuestionID == e.ID && c.Waits {
 			add(notification, func(*loop.State) map[string]any {

@@ -358,7 +358,9 @@ func (d *dispatched) through(ctx context.Context) {
 func (d *dispatched) judge(grants []policy.Grant) loop.Judgement {
 	unwatched, exposed := "", ""
 	if d.plan.Effect == loop.Execute {
-		unwatched = d.run.gear.floor.Incomplete() // looks through the workspace once
+		if unwatched = d.run.gear.floor.Incomplete(); unwatched == "" { // looks through the workspace once
+			unwatched = d.unwatchedTask()
+		}
 		exposed = d.run.gear.floor.Exposed()
 	}
 	return d.run.gear.judge(policy.Request{
@@ -451,7 +453,7 @@ func (d *dispatched) perform(ctx context.Context) {
 		CallID: d.call.ID, Arguments: d.args, Hunks: d.call.Hunks,
 		Output: d.output, Changed: d.changed, Read: d.read,
 		Todos: r.todoList(&d.state), KeepTodos: d.keepTodos,
-		Confirm: d.confirm, Alarm: d.alarm,
+		Confirm: d.confirm, Alarm: d.alarm, Keep: d.keep,
 	}
 	d.reads()
 	if left, counting := d.state.Remaining(r.svc.now()); counting {

@@ -25,6 +25,7 @@ type activeRun struct {
 	pin     *pinned
 	gear    *gear
 	parent  *parentLink // nil for a run that a person began
+	adopted []loop.Task // background tasks of runs before, until it is told
 	decider decider
 
 	inbox    chan posted
@@ -193,6 +194,9 @@ func (r *activeRun) finishUp() {
 	r.svc.forget(r)
 	close(r.done)
 	r.stop(errStopped)
+	if r.finalErr == nil && r.state.Status != loop.RunDone {
+		r.svc.endTasks(r.id)
+	}
 	if r.finalErr == nil && r.state.Spawns > 0 {
 		r.svc.endChildren(context.Background(), r.id)
 	}

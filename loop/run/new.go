@@ -59,8 +59,13 @@ type Service struct {
 	kept      time.Time // when sessions past their time were looked for
 
 	// approvals that this process shows, by id
-	asksMu sync.Mutex
-	asks   map[string]*openAsk
+	asksMu        sync.Mutex
+	asks          map[string]*openAsk
+	tasks         tasks
+	background    context.Context // of the background tasks
+	endBackground context.CancelFunc
+	stallAfter    time.Duration // tests put less here
+
 	// questions, likewise
 	questions map[string]*openQuestion
 }
@@ -90,6 +95,8 @@ func New(o Options) *Service {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.background, s.endBackground = context.WithCancel(context.Background())
+	s.stallAfter = stallAfter
 	s.equip = s.realGear
 	s.pool = mcp.NewPool(mcp.Options{StateDir: o.StateDir, Browser: s.browse, Log: s.log})
 	if s.opt.Trust == nil {
@@ -130,6 +137,7 @@ func (s *Service) Close() error {
 		runs = append(runs, r)
 	}
 	s.mu.Unlock()
+	s.endBackground()
 	s.runners.Wait()
 	s.pool.Close()
 	deadline := time.After(endWithin)
@@ -140,7 +148,7 @@ func (s *Service) Close() error {
 			return errors.New("close: calls of a run did not end in time")
 		}
 	}
-	errs := []error{s.opt.Trust.Close()}
+	errs := []error{s.opt.Trust.Close(), s.closeTasks()}
 	for _, r := range runs {
 		errs = append(errs, s.opt.Journal.Release(context.Background(), r.session))
 	}

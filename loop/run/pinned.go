@@ -231,6 +231,8 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 	g.add(&nextStage{})
 	g.add(&spawnTool{agents: p.spawnable()})
 	g.add(askTool{})
+	g.add(outputTool{})
+	g.add(killTool{})
 	if g.servers = s.serversOf(cfg, floor); g.servers != nil {
 		g.tools[findTools] = &toolFinder{g.servers} // listed when it is of use
 	}

@@ -46,6 +46,8 @@ func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Comma
 		}
 	case loop.Noted:
 		r.addNote(add, e.Note)
+	case loop.TaskStarted, loop.TaskEnded, loop.TaskStalled:
+		addTask(add, e)
 	case loop.Questioned:
 		if c, ok := next.Call(e.CallID); ok && e.ID != "" && c.QuestionID == e.ID {
 			if old, _ := r.state.Call(e.CallID); old.QuestionID != e.ID { // not one that is taken up again

@@ -330,6 +330,9 @@ func (sp *spawning) await(ctx context.Context, child *activeRun) *loop.ToolResul
 	}
 	sp.usage, sp.turns = child.spent, child.final.Turn
 	sp.learn(child.learnt)
+	if child.final.Status == report.Done {
+		sp.run.svc.reassign(sp.ref.SessionID, sp.run)
+	}
 	return sp.result(child.final.Status, string(child.final.StopReason), child.final.Error, output)
 }
 

@@ -120,11 +120,12 @@ func (s *Service) launch(ctx context.Context, session string, p StartParams, pro
 	}
 	first := loop.Event{
 		Kind: loop.Started, RunID: r.id, SessionID: session, Mark: mark, Label: g.labelOf(pin, append(pointedAt, from...)...),
-		Prompt: prompt, Course: pin.course(g, instructions),
+		Prompt: prompt, Course: pin.course(g, instructions), Tasks: s.reconcile(r, before.state.Tasks),
 	}
 	if err := s.adopt(r, first); err != nil {
 		return Started{}, err
 	}
+	s.recheck(session)
 	s.keep(pin.Config.Sessions.Keep)
 	return Started{RunID: r.id, SessionID: session}, nil
 }
@@ -388,5 +389,5 @@ func (s *Service) takeUp(ctx context.Context, f former, parent *parentLink) (Res
 			r.planned[c.ID] = c.Phase == loop.CallRunning && c.Effect == loop.Read
 		}
 	}
-	return res, s.adopt(r, loop.Event{Kind: loop.RunResumed})
+	return res, s.adopt(r, loop.Event{Kind: loop.RunResumed, Tasks: s.reconcile(r, f.state.Tasks)})
 }

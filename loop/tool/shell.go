@@ -33,13 +33,15 @@ type shellArgs struct {
 	Command     string `json:"command"`
 	TimeoutMs   int64  `json:"timeout_ms"`
 	Description string `json:"description"`
+	Background  bool   `json:"background"`
 }
 
 func (t *shellTool) Spec() loop.ToolSpec {
 	return loop.ToolSpec{Name: "shell", Description: shellDoc, Schema: json.RawMessage(`{
 "type":"object","additionalProperties":false,"required":["command"],"properties":{
 "command":{"type":"string","minLength":1,"description":"A shell line; it runs in the workspace's root."},
-"timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"description":"When it is stopped; 120000 by default."},
+"timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"description":"When it is stopped; 120000 by default, never in the background."},
+"background":{"type":"boolean","description":"Run on as a task, for servers and watchers: the call returns the task's id at once."},
 "description":{"type":"string","description":"What it is for, in a few words."}}}`)}
 }
 
@@ -60,13 +62,16 @@ func (t *shellTool) Prepare(_ context.Context, args json.RawMessage) (loop.Plan,
 	if title = cut(title, 200); more && strings.TrimSpace(rest) != "" {
 		title += " …"
 	}
-	return loop.Plan{Effect: loop.Execute, Title: title, Command: &loop.CommandPlan{Line: a.Command, Dir: t.Root}, ConcurrencySafe: readOnly(a.Command)}, nil
+	return loop.Plan{Effect: loop.Execute, Title: title, Command: &loop.CommandPlan{Line: a.Command, Dir: t.Root, Background: a.Background}, ConcurrencySafe: readOnly(a.Command) && !a.Background}, nil
 }
 
 func (t *shellTool) Run(ctx context.Context, call loop.Invocation) loop.ToolResult {
 	var a shellArgs
 	if err := decode(call.Arguments, &a); err != nil {
 		return failure(err.Error())
+	}
+	if a.Background {
+		return t.background(ctx, call, a)
 	}
 	timeout := defaultTimeout
 	if a.TimeoutMs > 0 {

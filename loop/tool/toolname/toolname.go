@@ -11,13 +11,14 @@ import (
 // Built are the tools that come with the program, canonical names.
 var Built = []string{
 	"read_file", "write_file", "edit", "multi_edit", "glob", "grep", "list_files", "shell",
-	"spawn", "ask_user", "todoread", "todowrite", "web_fetch", "diagnostics",
+	"shell_output", "shell_kill", "spawn", "ask_user", "todoread", "todowrite", "web_fetch", "diagnostics",
 	"definition", "references", "symbols", "rename", "find_tools", "skill",
 }
 
 // aliases maps lower-case names of other systems to canonical ones.
 var aliases = map[string]string{
 	"bash": "shell", "sh": "shell", "run_command": "shell", "exec": "shell",
+	"bashoutput": "shell_output", "killshell": "shell_kill", "killbash": "shell_kill",
 	"read": "read_file", "view": "read_file",
 	"write": "write_file", "create": "write_file",
 	"str_replace": "edit", "multiedit": "multi_edit",
