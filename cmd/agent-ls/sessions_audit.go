@@ -52,7 +52,7 @@ func newSessionsAuditCommand(dirs *folders) *cobra.Command {
 				default:
 					printAudit(cmd.OutOrStdout(), audit)
 				}
-				if err == nil && (verify || len(heads) > 0) && !audit.Chain.Holds {
+				if err == nil && (verify || len(heads) > 0) && !audit.Holds() {
 					return &statusError{statusFailed, ""}
 				}
 				return err
@@ -81,6 +81,12 @@ func sessionOrNewest(cmd *cobra.Command, a *agent.Agent, args []string) (string,
 }
 
 func printAudit(out io.Writer, a run.Audit) {
+	printDecisions(out, a)
+	fmt.Fprintln(out)
+	printChain(out, a)
+}
+
+func printDecisions(out io.Writer, a run.Audit) {
 	fmt.Fprintf(out, "session %s\n", a.SessionID)
 	for _, r := range a.Runs {
 		fmt.Fprintf(out, "\nrun %s  %s  %s\n", r.RunID, r.At.Local().Format(time.DateTime), runEnd(r))
@@ -98,8 +104,10 @@ func printAudit(out io.Writer, a run.Audit) {
 			}
 		}
 	}
-	fmt.Fprintln(out)
-	printChain(out, a)
+	for _, child := range a.Children {
+		fmt.Fprintln(out)
+		printDecisions(out, child)
+	}
 }
 
 func runEnd(r run.AuditRun) string {
@@ -142,5 +150,9 @@ func printChain(out io.Writer, a run.Audit) {
 	}
 	if c.Holds {
 		fmt.Fprintf(out, "the chain of %d steps holds\n", c.Steps)
+	}
+	for _, child := range a.Children {
+		fmt.Fprintf(out, "sub-agent's session %s: ", child.SessionID)
+		printChain(out, child)
 	}
 }

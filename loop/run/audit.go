@@ -19,6 +19,18 @@ type Audit struct {
 	SessionID string     `json:"sessionId"`
 	Runs      []AuditRun `json:"runs"`
 	Chain     AuditChain `json:"chain"`
+	// Children are the sessions of the sub-agents that these runs began.
+	Children []Audit `json:"children,omitempty"`
+}
+
+// Holds says that the chains of the session and of its sub-agents hold.
+func (a *Audit) Holds() bool {
+	for i := range a.Children {
+		if !a.Children[i].Holds() {
+			return false
+		}
+	}
+	return a.Chain.Holds
 }
 
 // AuditChain is what a look at the session's chain came to.
@@ -106,7 +118,26 @@ func (s *Service) Audit(ctx context.Context, id string, noted ...string) (Audit,
 		}
 		a.out.Runs = kept
 	}
-	return a.out, nil
+	return a.out, s.auditChildren(ctx, &a.out)
+}
+
+// auditChildren adds the sub-agents; a sub-agent's session is the child of one
+// run, so that there is no way around in a circle.
+func (s *Service) auditChildren(ctx context.Context, out *Audit) error {
+	for _, r := range out.Runs {
+		rows, err := s.opt.Journal.ChildrenOf(ctx, r.RunID)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			child, err := s.Audit(ctx, row.ID)
+			if err != nil {
+				return err
+			}
+			out.Children = append(out.Children, child)
+		}
+	}
+	return nil
 }
 
 func chainOf(v journal.Verified, noted []string) AuditChain {
