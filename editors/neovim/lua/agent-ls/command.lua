@@ -48,6 +48,40 @@ local function show_events(session)
   end)
 end
 
+--- Lets the user choose a session; those that have the text, if there is one.
+local function choose(prompt, text, chosen)
+  client().request('agent/sessions', { limit = 50, query = text ~= '' and text or nil }, function(result)
+    vim.ui.select(result.sessions, {
+      prompt = prompt,
+      format_item = function(s)
+        return ('%s  %s  %s'):format(s.startedAt, s.status, require('agent-ls.text').visible(s.title):gsub('\n', ' '))
+      end,
+    }, function(session)
+      if session then
+        chosen(session)
+      end
+    end)
+  end)
+end
+
+--- The session of the newest run.
+local function newest_session()
+  local run = newest()
+  return run and runs().runs[run] and runs().runs[run].session
+end
+
+--- Sets something of the newest run's session.
+local function set(what, value)
+  local session = newest_session()
+  if session then
+    client().request('agent/set', { sessionId = session, [what] = value }, function()
+      vim.notify(('agent-ls: from the next turn on: %s %s'):format(what, value), vim.log.levels.INFO)
+    end)
+  end
+end
+
+local modes = { 'ask', 'auto', 'plan' }
+
 local subcommands = {}
 
 subcommands.run = {
@@ -108,20 +142,60 @@ subcommands.decisions = {
 }
 
 subcommands.sessions = {
-  doc = 'choose a past session and read it',
-  run = function()
-    client().request('agent/sessions', { limit = 50 }, function(result)
-      vim.ui.select(result.sessions, {
-        prompt = 'Sessions',
-        format_item = function(s)
-          return ('%s  %s  %s'):format(s.startedAt, s.status, require('agent-ls.text').visible(s.title):gsub('\n', ' '))
-        end,
-      }, function(session)
-        if session then
-          show_events(session.sessionId)
-        end
+  doc = '[TEXT]  choose a past session, of those that have the text, and read it',
+  run = function(rest)
+    choose('Sessions', rest, function(session)
+      show_events(session.sessionId)
+    end)
+  end,
+}
+
+subcommands.fork = {
+  doc = 'PROMPT  go on from the newest run in a session of its own',
+  run = function(rest)
+    local session = newest_session()
+    if not session or rest == '' then
+      return session and client().complain('what shall the fork do? :Agent fork PROMPT')
+    end
+    client().request('agent/fork', { sessionId = session }, function(fork)
+      client().request('agent/start', { prompt = rest, sessionId = fork.sessionId }, function(started)
+        runs().started(started)
       end)
     end)
+  end,
+}
+
+subcommands.delete = {
+  doc = '[TEXT]  choose a past session and delete what was recorded of it',
+  run = function(rest)
+    choose('Delete a session', rest, function(session)
+      client().request('agent/deleteSession', { sessionId = session.sessionId }, function()
+        vim.notify('agent-ls: the session is deleted; files stay as they are', vim.log.levels.INFO)
+      end)
+    end)
+  end,
+}
+
+subcommands.mode = {
+  doc = 'ask|auto|plan  the mode of the newest session, from its next turn on',
+  run = function(rest)
+    if not vim.tbl_contains(modes, rest) then
+      return client().complain('the modes are ask, auto and plan')
+    end
+    set('mode', rest)
+  end,
+  complete = function()
+    return modes
+  end,
+}
+
+subcommands.model = {
+  doc = 'NAME  the model of the newest session, from its next turn on',
+  run = function(rest)
+    if rest == '' then
+      return client().complain('name a model: :Agent model NAME')
+    end
+    set('model', rest)
   end,
 }
 
