@@ -40,6 +40,10 @@ var causedBy = map[string]string{
 	"tool-state:commit-failed": "TestHostEventsAreRaisedFromOutside",
 	"execution:ready":          "TestHostEventsAreRaisedFromOutside",
 	"artifact:recorded":        "TestHostEventsAreRaisedFromOutside",
+
+	"tool-batch:resumed": "TestHooksSeeABatchTakenUpBeforeItsCallsRun",
+	"resume:mismatch":    "TestARunWhoseStepsDoNotFitIsClosed",
+	"tracing:redact":     "../../cmd/agent-ls:TestScripts", // sessions_redact.txtar
 }
 
 // notYet are the events that nothing raises yet, by what is to raise them. It
@@ -64,8 +68,7 @@ var notYet = map[string]string{
 	"background:reassign": "background tasks", "background:adopt": "background tasks", "background:reconcile": "background tasks",
 	"decision:start": "decisions", "decision:end": "decisions",
 	"cache:break": "cache telemetry", "cache:drift": "cache telemetry", "history:repair": "repairs", "pairing:repair": "repairs",
-	"provider:input-transformations": "providers", "provider:diagnostic": "providers", "tracing:redact": "redaction",
-	"tool-batch:resumed": "resuming", "resume:mismatch": "resuming",
+	"provider:input-transformations": "providers", "provider:diagnostic": "providers",
 	"spawn:queued": "sub-agents", "spawn:before": "sub-agents", "spawn:complete": "sub-agents", "spawn:error": "sub-agents",
 	"pre_tool": "command hooks", "post_tool": "command hooks", "user_prompt": "command hooks", "stop": "command hooks", "session_end": "command hooks",
 }
