@@ -162,7 +162,9 @@ func (j *Journal) Verify(ctx context.Context, sessionID string, noted ...string)
 		}
 		beside.complete(&e, id)
 		v.Steps++
-		if want := e.link(before); !bytes.Equal(want, have) {
+		if have == nil {
+			v.broken(Break{id, seq, "this step has no link: it was taken away, or an older version of the program wrote the step meanwhile"})
+		} else if want := e.link(before); !bytes.Equal(want, have) {
 			v.broken(Break{id, seq, "this step was changed, or one before it was changed, taken out, put in or moved"})
 		}
 		if id == row.step {

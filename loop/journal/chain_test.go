@@ -95,7 +95,7 @@ func TestTampering(t *testing.T) {
 		"the end taken out":       {`DELETE FROM steps WHERE session_id = 's' AND id > ` + row(3), "the end of the session is missing"},
 		"two rows swapped":        {`UPDATE steps SET id = 1000 WHERE id = 3; UPDATE steps SET id = 3 WHERE id = 5; UPDATE steps SET id = 5 WHERE id = 1000`, "moved"},
 		"a row put in":            {`INSERT INTO steps (id, session_id, last_seq, turn, event, chain) SELECT 1000, session_id, 7, 7, event, chain FROM steps WHERE id = ` + row(6), "put in"},
-		"a link taken away":       {`UPDATE steps SET chain = NULL WHERE id = ` + row(4), "was changed"},
+		"a link taken away":       {`UPDATE steps SET chain = NULL WHERE id = ` + row(4), "has no link"},
 		"all links taken away":    {`UPDATE steps SET chain = NULL WHERE session_id = 's'`, "the end of the session is missing"},
 		"a decision rewritten":    {`UPDATE decisions SET body = replace(body, 'deny', 'allow')`, "was changed"},
 		"a decision taken out":    {`DELETE FROM decisions WHERE n = 2`, "was changed"},

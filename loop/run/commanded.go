@@ -29,7 +29,13 @@ func (d *dispatched) lookTracked() *tracked.Before {
 	if d.plan.Command == nil || d.plan.Effect != loop.Execute || d.plan.ConcurrencySafe {
 		return nil
 	}
-	return tracked.Look(d.run.svc.opt.Root)
+	before, err := tracked.Look(d.run.svc.opt.Root)
+	if err != nil {
+		d.run.untracked.Do(func() {
+			d.run.note(loop.Note{Level: "warning", Text: "what commands change in files that git tracks cannot be undone here: " + err.Error()})
+		})
+	}
+	return before
 }
 
 // takeTracked notes what a command changed in them.

@@ -57,6 +57,7 @@ type activeRun struct {
 
 	saved     atomic.Int64 // the newest seq that is in the journal
 	turnstile *turnstile
+	untracked sync.Once // says why commands' changes cannot be undone
 	ledger    *ledger
 	ahead     []func(context.Context) // what is shown to hooks before the next command is carried out; the loop's own
 	stream    stream

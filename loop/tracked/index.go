@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -74,7 +75,10 @@ func gitFile(path string) (string, bool) {
 	return dir, true
 }
 
-var errIndex = errors.New("git's index is not one that can be read here")
+var (
+	errIndex = errors.New("git's index is not one that can be read here (split, sparse, SHA-256 or damaged)")
+	errMany  = fmt.Errorf("git tracks more than %d files", maxFiles)
+)
 
 // read gives the files that the index tracks, and when it was written. An
 // index that is there in part only (split, sparse entries) is not followed.
@@ -88,8 +92,11 @@ func (r repository) read() ([]entry, time.Time, error) {
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxIndex {
+	if !info.Mode().IsRegular() {
 		return nil, time.Time{}, errIndex
+	}
+	if info.Size() > maxIndex {
+		return nil, time.Time{}, errMany
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxIndex))
 	if err != nil {
@@ -113,8 +120,11 @@ func parseIndex(text []byte) ([]entry, error) {
 		return nil, errIndex
 	}
 	version, count := binary.BigEndian.Uint32(text[4:]), binary.BigEndian.Uint32(text[8:])
-	if version < 2 || version > 4 || count > maxFiles {
+	if version < 2 || version > 4 {
 		return nil, errIndex
+	}
+	if count > maxFiles {
+		return nil, errMany
 	}
 	rest, body := text[12:len(text)-sumSize], []entry{}
 	name := ""

@@ -55,15 +55,18 @@ type Change struct {
 }
 
 // Look says how the files are that git tracks below root; nil where it tracks
-// none, or more than can be looked at.
-func Look(root string) *Before {
+// none. An error says why what it tracks cannot be looked at.
+func Look(root string) (*Before, error) {
 	repo, ok := repositoryOf(root)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	entries, written, err := repo.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // nothing was ever added
+	}
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	b := &Before{repo: repo, files: make([]file, 0, len(entries))}
 	kept := 0
@@ -87,7 +90,7 @@ func Look(root string) *Before {
 		}
 		b.files = append(b.files, f)
 	}
-	return b
+	return b, nil
 }
 
 // sameTime compares with the precision that the index has.

@@ -52,6 +52,15 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
+func look(t *testing.T, dir string) *Before {
+	t.Helper()
+	b, err := Look(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 func remove(t *testing.T, dir, name string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(dir, name)); err != nil {
@@ -82,7 +91,7 @@ func TestChanges(t *testing.T) {
 			write(t, dir, "b.txt", "two, mine\n") // not committed, and still to be put back
 			remove(t, dir, "sub/deep/d.txt")
 			write(t, dir, "untracked.txt", "x")
-			b := Look(dir)
+			b := look(t, dir)
 			write(t, dir, "a.txt", "1\n")
 			write(t, dir, "b.txt", "2\n")
 			remove(t, dir, "sub/deep/c.txt")
@@ -100,7 +109,7 @@ func TestChanges(t *testing.T) {
 			if got := summary(dir, changes); !slices.Equal(got, want) || len(lost) != 0 {
 				t.Errorf("changes\n%s\nlost %v, want\n%s", strings.Join(got, "\n"), lost, strings.Join(want, "\n"))
 			}
-			if changes, lost := Look(dir).Changes(context.Background()); len(changes)+len(lost) != 0 {
+			if changes, lost := look(t, dir).Changes(context.Background()); len(changes)+len(lost) != 0 {
 				t.Errorf("nothing happened: %v, %v", changes, lost)
 			}
 		})
@@ -113,7 +122,7 @@ func TestBelowRootOnly(t *testing.T) {
 	dir, git := repo(t, 2)
 	git("worktree", "add", "-q", filepath.Join(dir, "linked"))
 	for _, top := range []string{dir, filepath.Join(dir, "linked")} {
-		b := Look(filepath.Join(top, "sub"))
+		b := look(t, filepath.Join(top, "sub"))
 		write(t, top, "a.txt", "1\n")
 		write(t, top, "sub/deep/c.txt", "3\n")
 		changes, _ := b.Changes(context.Background())
@@ -130,7 +139,7 @@ func TestConvertedFilesAreSaid(t *testing.T) {
 	remove(t, dir, "a.txt")
 	git("checkout", "-q", "a.txt")
 	git("update-index", "--refresh")
-	old := Look(dir)
+	old := look(t, dir)
 	for i := range old.files {
 		old.files[i].clean = old.files[i].name == "a.txt" // as it is a moment later
 		if old.files[i].clean {
@@ -146,8 +155,19 @@ func TestConvertedFilesAreSaid(t *testing.T) {
 
 func TestNoRepository(t *testing.T) {
 	dir := t.TempDir()
-	if changes, lost := Look(dir).Changes(context.Background()); changes != nil || lost != nil {
+	if changes, lost := look(t, dir).Changes(context.Background()); changes != nil || lost != nil {
 		t.Errorf("%v, %v", changes, lost)
+	}
+	broken := filepath.Join(dir, ".git")
+	if err := os.MkdirAll(broken, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := Look(dir); b != nil || err != nil {
+		t.Errorf("a repository without an index: %v, %v", b, err)
+	}
+	write(t, broken, "index", "nothing that git wrote")
+	if b, err := Look(dir); b != nil || err == nil {
+		t.Errorf("a broken index: %v, %v", b, err)
 	}
 	for name, text := range map[string]string{"empty": "", "short": "DIRC", "cut": "DIRC\x00\x00\x00\x02\x00\x00\x00\x09" + strings.Repeat("x", 60),
 		"many": "DIRC\x00\x00\x00\x02\xff\xff\xff\xff" + strings.Repeat("x", 60), "version": "DIRC\x00\x00\x00\x09\x00\x00\x00\x00" + strings.Repeat("\x00", 20),
