@@ -11,10 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-
 	"agent-ls/loop"
 )
 
@@ -60,8 +56,8 @@ func CheckArguments(spec loop.ToolSpec, args json.RawMessage) (Checked, error) {
 	if sketch := sketchOf(spec.Schema); sketch != nil {
 		sketch.coerce(object, "", &out.Coercions)
 	}
-	if err := schema.Validate(object); err != nil {
-		return Checked{}, &Misfit{Message: fmt.Sprintf("the arguments of %s do not fit: %s", spec.Name, reason(err)), Faults: faults(err)}
+	if faults := schema.check(object); len(faults) > 0 {
+		return Checked{}, &Misfit{Message: fmt.Sprintf("the arguments of %s do not fit: %s", spec.Name, wording(faults)), Faults: faults}
 	}
 	if len(out.Coercions) == 0 {
 		var compact bytes.Buffer
@@ -97,7 +93,7 @@ func readObject(spec loop.ToolSpec, args json.RawMessage) (map[string]any, error
 	if err := uniqueKeys(args); err != nil {
 		return nil, fmt.Errorf("the arguments of %s: %w", spec.Name, err)
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
+	value, err := readJSON(args)
 	if err != nil {
 		return nil, fmt.Errorf("the arguments of %s are not valid JSON: %w", spec.Name, err)
 	}
@@ -106,35 +102,6 @@ func readObject(spec loop.ToolSpec, args json.RawMessage) (map[string]any, error
 		return nil, fmt.Errorf("the arguments of %s must be an object", spec.Name)
 	}
 	return object, nil
-}
-
-// faults are the innermost complaints of a validation.
-func faults(err error) []loop.Fault {
-	var v *jsonschema.ValidationError
-	if !errors.As(err, &v) {
-		return []loop.Fault{{Message: err.Error()}}
-	}
-	var out []loop.Fault
-	printer := message.NewPrinter(language.English)
-	var walk func(*jsonschema.ValidationError)
-	walk = func(v *jsonschema.ValidationError) {
-		for _, c := range v.Causes {
-			walk(c)
-		}
-		if len(v.Causes) == 0 && len(out) < maxFaults {
-			out = append(out, loop.Fault{Path: pointer(v.InstanceLocation), Message: v.ErrorKind.LocalizedString(printer)})
-		}
-	}
-	walk(v)
-	return out
-}
-
-func pointer(at []string) string {
-	p := ""
-	for _, s := range at {
-		p += "/" + escapePointer(s)
-	}
-	return p
 }
 
 func escapePointer(s string) string {
@@ -268,7 +235,7 @@ func readText(text, as string) (any, bool) {
 			return json.Number(trimmed), true
 		}
 	case "number":
-		if v, err := jsonschema.UnmarshalJSON(strings.NewReader(trimmed)); err == nil {
+		if v, err := readJSON([]byte(trimmed)); err == nil {
 			if n, ok := v.(json.Number); ok {
 				return n, true
 			}
@@ -282,7 +249,7 @@ func readText(text, as string) (any, bool) {
 		if uniqueKeys(json.RawMessage(trimmed)) != nil {
 			return nil, false
 		}
-		v, err := jsonschema.UnmarshalJSON(strings.NewReader(trimmed))
+		v, err := readJSON([]byte(trimmed))
 		if err != nil {
 			return nil, false
 		}

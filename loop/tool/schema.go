@@ -3,16 +3,11 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"agent-ls/loop"
 	"agent-ls/loop/tool/toolname"
@@ -24,7 +19,7 @@ const (
 )
 
 // compiled keeps schemas, which are few and never change.
-var compiled sync.Map // string → *jsonschema.Schema
+var compiled sync.Map // string → *compiledSchema
 
 // ValidateArguments checks a call's arguments against the tool's schema and
 // returns them without insignificant space. Duplicate keys are refused, since
@@ -41,24 +36,15 @@ func CheckSchema(spec loop.ToolSpec) error {
 	return err
 }
 
-func schemaOf(spec loop.ToolSpec) (*jsonschema.Schema, error) {
+func schemaOf(spec loop.ToolSpec) (*compiledSchema, error) {
 	text := string(spec.Schema)
 	if text == "" {
 		text = `{"type":"object"}`
 	}
 	if s, ok := compiled.Load(text); ok {
-		return s.(*jsonschema.Schema), nil
+		return s.(*compiledSchema), nil
 	}
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("the schema of %s is broken: %w", spec.Name, err)
-	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(nothing{})
-	if err := c.AddResource("tool.json", doc); err != nil {
-		return nil, fmt.Errorf("the schema of %s is broken: %w", spec.Name, err)
-	}
-	s, err := c.Compile("tool.json")
+	s, err := compileSchema([]byte(text))
 	if err != nil {
 		return nil, fmt.Errorf("the schema of %s is broken: %w", spec.Name, err)
 	}
@@ -66,20 +52,14 @@ func schemaOf(spec loop.ToolSpec) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// nothing loads no schema from anywhere: a tool's schema stands by itself.
-type nothing struct{}
-
-func (nothing) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%s: a schema cannot refer to other documents", url)
-}
-
 // unknownKeys names a key that the schema's properties do not have.
-func unknownKeys(spec loop.ToolSpec, schema *jsonschema.Schema, object map[string]any) error {
-	if len(schema.Properties) == 0 || schema.AdditionalProperties != false {
+func unknownKeys(spec loop.ToolSpec, schema *compiledSchema, object map[string]any) error {
+	properties, _ := schema.doc["properties"].(map[string]any)
+	if len(properties) == 0 || schema.doc["additionalProperties"] != false {
 		return nil
 	}
-	known := make([]string, 0, len(schema.Properties))
-	for k := range schema.Properties {
+	known := make([]string, 0, len(properties))
+	for k := range properties {
 		known = append(known, k)
 	}
 	slices.Sort(known)
@@ -98,22 +78,6 @@ func unknownKeys(spec loop.ToolSpec, schema *jsonschema.Schema, object map[strin
 		return fmt.Errorf("%s has no parameter %q; it takes %s", spec.Name, k, strings.Join(known, ", "))
 	}
 	return nil
-}
-
-// reason is the innermost complaint of a validation, in one line.
-func reason(err error) string {
-	var v *jsonschema.ValidationError
-	if !errors.As(err, &v) {
-		return err.Error()
-	}
-	for len(v.Causes) > 0 {
-		v = v.Causes[0]
-	}
-	text := v.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-	if len(v.InstanceLocation) == 0 {
-		return text
-	}
-	return strings.Join(v.InstanceLocation, ".") + ": " + text
 }
 
 // uniqueKeys reads a JSON text through and refuses a key that comes twice in
