@@ -17,6 +17,7 @@ import (
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/worker"
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/policy"
 	"agent-ls/loop/sandbox"
 )
 
@@ -89,10 +90,15 @@ func workerRows(ctx context.Context) []diagnosis {
 func floorRows(dirs *folders, config *manifest.Config) []diagnosis {
 	home, _ := os.UserHomeDir()
 	floor := sandbox.Detect(config.Sandbox, sandbox.Dirs{Root: dirs.root, State: dirs.state, Cache: dirs.cache, Home: home})
+	rules, _ := policy.New(dirs.root, config.Policy, policy.Options{Home: home, StateDir: dirs.state, Taint: config.Taint})
+	if denied, outside, some := rules.HiddenFromCommands(); some {
+		floor = floor.Hide(denied, outside...)
+	}
 	rows := []diagnosis{{"commands", floor.InForce(), floor.Describe()}}
 	for _, line := range floor.Report() {
 		rows = append(rows, diagnosis{"  " + line.Name, line.OK, line.Text})
 	}
+	rows = append(rows, diagnosis{"  processes at once", true, fmt.Sprintf("%d, of commands, searches, hooks and diagnostics ([concurrency] subprocs)", config.Concurrency.Subprocs)})
 	return rows
 }
 

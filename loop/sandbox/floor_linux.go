@@ -118,10 +118,6 @@ func bubblewrapBase(network bool) []string {
 	return args
 }
 
-// limits is what the shell does before the line: no core files, bounds on
-// files and processes. A shell that lacks an option goes on without it.
-const limits = `ulimit -c 0; ulimit -f 33554432; ulimit -u 8192 || ulimit -p 8192; `
-
 func (f *Floor) prepareBubblewrap(p *Process) error {
 	args := bubblewrapBase(f.config.Network)
 	for _, d := range []string{f.dirs.Home, p.dir} {
@@ -164,7 +160,7 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 	}
 	secret, _ := f.secretFiles()
 	args = append(args, hideArgs(secret)...)
-	args = append(args, "--chdir", p.dir, "--", "/bin/sh", "-c", "{ "+limits+"} 2>/dev/null; exec \"$0\" -c \"$1\"", p.shell, p.line)
+	args = append(args, "--chdir", p.dir, "--", "/bin/sh", "-c", limits, p.shell, p.line)
 	p.cmd = exec.Command(f.bwrap, args...)
 	p.cmd.Env = append(f.environment(os.Environ(), "/tmp"), p.Env...)
 	p.host.group(p.cmd)

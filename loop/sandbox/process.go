@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -138,9 +139,18 @@ func (p *Process) clean() {
 	}
 }
 
+// limits is what a small shell does before it becomes the one for the line,
+// $0 and $1: no core files, bounds on the size of files (16 GiB) and on
+// processes. A shell that lacks an option goes on without it.
+const limits = `{ ulimit -c 0; ulimit -f 33554432; ulimit -u 8192 || ulimit -p 8192; } 2>/dev/null; exec "$0" -c "$1"`
+
 // plain prepares a command without a floor.
 func (f *Floor) plain(p *Process) error {
-	p.cmd = exec.Command(p.shell, "-c", p.line)
+	if runtime.GOOS == "windows" {
+		p.cmd = exec.Command(p.shell, "-c", p.line)
+	} else {
+		p.cmd = exec.Command("/bin/sh", "-c", limits, p.shell, p.line)
+	}
 	p.cmd.Dir = p.dir
 	p.cmd.Env = append(f.environment(os.Environ(), ""), p.Env...)
 	p.host.group(p.cmd)

@@ -154,11 +154,15 @@ func (f *Floor) Describe() string {
 	if f.config.Network {
 		network = "network allowed"
 	}
+	hidden := "credentials hidden"
+	if f.secrets != nil {
+		hidden = "credentials and files that may not be read hidden"
+	}
 	switch f.kind {
 	case Bubblewrap:
-		return "bubblewrap: workspace writable, credentials hidden, own process namespace, " + network
+		return "bubblewrap: workspace writable, " + hidden + ", own process namespace, " + network
 	case Landlock:
-		return fmt.Sprintf("landlock %d and seccomp: workspace writable, credentials hidden, protected files compared after each command, %s", f.abi, network)
+		return fmt.Sprintf("landlock %d and seccomp: workspace writable, %s, protected files compared after each command, %s", f.abi, hidden, network)
 	}
 	return "none (" + strings.Join(f.missing, "; ") + "): every command asks"
 }
@@ -182,6 +186,13 @@ func (f *Floor) Report() []Line {
 			Line{"protected files", false, "compared and put back after each command, not read-only meanwhile; file modes outside the workspace are not guarded"})
 	default:
 		lines = append(lines, Line{"processes", false, "a command's process group is ended with it; what left the group is not"})
+	}
+	if f.secrets != nil && f.InForce() {
+		why := f.Exposed()
+		if why == "" {
+			why = "what rules deny to read, and labels keep from commands, is not there for them"
+		}
+		lines = append(lines, Line{"denied files", f.Exposed() == "", why})
 	}
 	shell, err := Shell()
 	if err != nil {

@@ -323,6 +323,9 @@ func TestNoFloorSaysSo(t *testing.T) {
 	if f.InForce() || !strings.Contains(f.Describe(), "every command asks") {
 		t.Errorf("Describe() = %q, in force %v", f.Describe(), f.InForce())
 	}
+	if out, _ := run(t, f, "ulimit -c"); out != "0\n" {
+		t.Errorf("a command without a floor may write core files: %q", out)
+	}
 	out, exit := run(t, f, "echo hi; exit 4")
 	if out != "hi\n" || exit.Code != 4 {
 		t.Errorf("printed %q, status %d", out, exit.Code)
