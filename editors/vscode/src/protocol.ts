@@ -227,7 +227,10 @@ export interface Requests {
   'agent/steer': [params: { runId: string; text: string; when?: 'now' | 'followUp' }, result: { id: string }];
   'agent/cancel': [params: { runId: string; callId?: string }, result: { cancelled: boolean }];
   'agent/resume': [params: { sessionId: string }, result: ResumeResult];
-  'agent/sessions': [params: { limit?: number; cursor?: string }, result: { sessions: Session[]; cursor?: string }];
+  'agent/set': [params: { sessionId: string; mode?: Mode; model?: string }, result: { ok: boolean }];
+  'agent/fork': [params: { sessionId: string; atSeq?: number }, result: { sessionId: string }];
+  'agent/deleteSession': [params: { sessionId: string }, result: { ok: boolean }];
+  'agent/sessions': [params: { limit?: number; cursor?: string; query?: string }, result: { sessions: Session[]; cursor?: string }];
   'agent/events': [params: { sessionId: string; afterSeq?: number }, result: { events: AgentEvent[]; lastSeq: number }];
   'agent/pending': [params: Record<string, never>, result: { approvals: Approval[]; questions?: Question[] }];
   'agent/resolve': [params: (ApprovalAnswer & { id: string }) | { id: string; answer: string }, result: { ok: boolean }];

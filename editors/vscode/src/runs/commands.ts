@@ -9,6 +9,7 @@ import {
 } from '../protocol';
 import { messageOf, type Server } from '../server/server';
 import { plainLabel, visible } from '../visible';
+import { deleteSession, fork, setMode } from './sessions';
 import type { TranscriptDocuments } from './documents';
 import { isLive, type Run, type RunLog } from './log';
 import { doing, type RunNode } from './view';
@@ -41,6 +42,9 @@ export function registerRunCommands(server: Server, log: RunLog, transcripts: Tr
     on('steer', 'Not steered', target => steer(server, log, target)),
     on('cancel', 'Not cancelled', target => cancel(server, log, target)),
     on('resume', 'Not resumed', target => resume(server, log, target)),
+    on('setMode', 'The mode was not set', given => setMode(server, given)),
+    on('fork', 'Not forked', async given => ((await trusted()) ? fork(server, given) : undefined)),
+    on('deleteSession', 'Not deleted', given => deleteSession(server, given)),
     on('undo', 'Not undone', target => undo(server, log, target)),
     on('showTranscript', 'No transcript', async target => {
       const runId = runIdOf(target) ?? log.runs.at(-1)?.runId;
