@@ -17,6 +17,10 @@ func Apply(s State, e Event) (State, []Command) {
 		m.start(e)
 	case HookDecided:
 		m.hookDecided(e)
+	case SkillsFound:
+		m.Skills, m.SkillsListed = e.Skills, true
+	case SkillUsed:
+		m.useSkill(e.ID, e.Waits)
 	case ToolsOffered:
 		m.Offered = e.Offered
 	case Hooked:

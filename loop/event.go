@@ -30,6 +30,8 @@ const (
 	Nudge         EventKind = "nudge"         // something to say to the model behind the batch: ID, Text
 	Ended         EventKind = "ended"         // a hook of the turn loop or a guard ends the run: Stop, Error
 	ToolsOffered  EventKind = "tools_offered" // tools of MCP servers from the next request on: Offered
+	SkillsFound   EventKind = "skills_found"  // the skills of the run: Skills
+	SkillUsed     EventKind = "skill_used"    // one is taken up (Waits) or put down: ID
 	Noted         EventKind = "noted"         // something to show that changes nothing: Note
 	HostFailed    EventKind = "host_failed"   // the driver cannot go on: Error
 	Counted       EventKind = "counted"       // a sub-agent wants one of the run's places: ID
@@ -136,6 +138,7 @@ type Event struct {
 	Note *Note `json:"note,omitempty"` // Noted
 
 	Offered []OfferedTool `json:"offered,omitempty"` // ToolsOffered
+	Skills  []SkillEntry  `json:"skills,omitempty"`  // SkillsFound
 
 	Child *Child `json:"child,omitempty"` // Spawned
 	Task  *Task  `json:"task,omitempty"`  // TaskStarted, TaskEnded, TaskStalled

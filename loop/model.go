@@ -73,6 +73,15 @@ type OfferedTool struct {
 	Tool   string `json:"tool,omitempty"`   // the tool's name on the server
 }
 
+// SkillEntry is a skill that the model can take up.
+type SkillEntry struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Path        string `json:"path"`
+	// AllowedTools are the only tools while it is in use; nil is all.
+	AllowedTools []string `json:"allowedTools"`
+}
+
 // DeltaKind is what a piece of a stream holds.
 type DeltaKind uint8
 

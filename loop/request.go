@@ -17,6 +17,9 @@ func (s *State) System() string {
 	if s.Course.Instructions != "" {
 		b.WriteString("\n" + strings.TrimSpace(s.Course.Instructions) + "\n")
 	}
+	if list := s.catalogue(); list != "" {
+		b.WriteString("\n" + list)
+	}
 	stage := s.Current()
 	if stage.System != "" {
 		b.WriteString("\n" + strings.TrimSpace(stage.System) + "\n")
@@ -36,7 +39,7 @@ var SystemSectionNames = []string{"skills_catalog", "tools_catalog", "mcp_instru
 // SystemSections are the parts of the system text by their names, those that
 // it has.
 func (s *State) SystemSections() map[string]string {
-	sections := map[string]string{"rules": s.Course.Instructions}
+	sections := map[string]string{"rules": s.Course.Instructions, "skills_catalog": s.catalogue()}
 	stage := s.Current()
 	sections["host_static"] = s.Mark + stage.System
 	var dynamic strings.Builder

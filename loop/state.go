@@ -155,13 +155,16 @@ type State struct {
 	Vetoes   int
 	LastVeto string
 
-	Pending   *ModelAnswer // Reviewing: not applied yet
-	Checked   []CheckedCall
-	Batch     []Call
-	Steers    []Steer
-	FollowUps []Steer
-	Grants    []string      // session rules
-	Offered   []OfferedTool // what MCP servers offer in the session, as the model saw it last
+	Pending      *ModelAnswer // Reviewing: not applied yet
+	Checked      []CheckedCall
+	Batch        []Call
+	Steers       []Steer
+	FollowUps    []Steer
+	Grants       []string      // session rules
+	Skills       []SkillEntry  // what the system text lists, by name
+	SkillsListed bool          // they are known
+	ActiveSkills []string      // names of those in use
+	Offered      []OfferedTool // what MCP servers offer in the session, as the model saw it last
 	// Taint is the highest label of what is or ever was in the conversation.
 	Taint Label
 	// Chosen is what the user set for the session.

@@ -51,6 +51,7 @@ const (
 	CodeNotAllowedHere   Code = "not-allowed-here"
 	CodeSecretInFile     Code = "secret-in-file"
 	CodeUntrusted        Code = "untrusted"
+	CodeSkillFile        Code = "skill-file"
 )
 
 var rules = []Rule{
@@ -112,6 +113,8 @@ var rules = []Rule{
 	{Code: CodeNotAllowedHere, Severity: Warning, Manifest: true, Says: "A setting that a workspace cannot make; it has no effect.", Do: "Move it to your own config file."},
 	{Code: CodeSecretInFile, Severity: Error, Manifest: true, Says: "A literal key in a file.", Do: "Name a variable with api_key_env or a command with api_key_command, and replace the key: it has been seen."},
 	{Code: CodeUntrusted, Severity: Warning, Manifest: true, Says: "A command that waits for your trust and does not run until then.", Do: "Read it, then trust it in the editor or with agent-ls hooks trust."},
+	{Code: CodeSkillFile, Severity: Warning, Manifest: true, Says: "A SKILL.md that cannot be used; the other skills can.",
+		Do: "Begin it with a line ---, name and description as YAML, and a line ---, as the message says."},
 }
 
 // Codes gives the table of all codes, in the order of the reference page.

@@ -59,6 +59,7 @@ func (l *loader) load() (*Config, []check.Finding) {
 	l.taint()
 	l.sandbox(v)
 	l.commands()
+	l.skills()
 	l.agents()
 	l.origins()
 	sort.SliceStable(l.out.list, func(i, j int) bool {

@@ -13,6 +13,7 @@ import (
 
 	"agent-ls/hooks"
 	"agent-ls/hooks/check"
+	"agent-ls/loop/skill"
 	"agent-ls/loop/trust"
 )
 
@@ -33,6 +34,7 @@ type Config struct {
 	Commands    []CommandHook
 	MCP         []MCPServer
 	Sessions    Sessions
+	Skills      []skill.Skill     // of the user and of the workspace, by name
 	Origins     map[string]Origin // by dotted path, for config show --origin
 
 	// Watch lists the files and folders that this configuration was read

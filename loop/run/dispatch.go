@@ -225,6 +225,9 @@ func (d *dispatched) prepare(ctx context.Context) *loop.ToolResult {
 	if !d.run.pin.allowed(d.state.Stage, name) {
 		return refusal(loop.CallDenied, fmt.Sprintf("stage %q does not offer the tool %s", d.state.Stage, name))
 	}
+	if why := d.skillForbids(name); why != "" {
+		return refusal(loop.CallDenied, why)
+	}
 	plan, err := d.planned(ctx)
 	if err != nil {
 		if ctx.Err() != nil {

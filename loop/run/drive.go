@@ -73,6 +73,7 @@ type activeRun struct {
 	dropped   map[string]bool                    // calls that were answered before they began
 	granted   []policy.Grant                     // for the session
 	newStates map[string]map[string]any          // of event hooks, by declaration id
+	skills    map[string]bool                    // taken up or put down in this process
 	fired     map[string]int64                   // event hooks, by event
 
 	passMu sync.Mutex // guards over; held while something that is not kept is shown

@@ -41,9 +41,19 @@ var causedBy = map[string]string{
 	"execution:ready":          "TestHostEventsAreRaisedFromOutside",
 	"artifact:recorded":        "TestHostEventsAreRaisedFromOutside",
 
-	"tool-batch:resumed": "TestHooksSeeABatchTakenUpBeforeItsCallsRun",
-	"resume:mismatch":    "TestARunWhoseStepsDoNotFitIsClosed",
-	"tracing:redact":     "../../cmd/agent-ls:TestScripts", // sessions_redact.txtar
+	"tool-batch:resumed":    "TestHooksSeeABatchTakenUpBeforeItsCallsRun",
+	"resume:mismatch":       "TestARunWhoseStepsDoNotFitIsClosed",
+	"tracing:redact":        "../../cmd/agent-ls:TestScripts", // sessions_redact.txtar
+	"mcp:bootstrap:start":   "TestEventsOfServers",
+	"mcp:bootstrap:end":     "TestEventsOfServers",
+	"mcp:bootstrap:settled": "TestEventsOfServers",
+	"mcp:tools:list":        "TestEventsOfServers",
+	"mcp:connect":           "TestEventsOfServers",
+	"mcp:tools:filter":      "TestEventsOfServers",
+	"skills:resolve":        "TestASkillIsTakenUpAndPutDown",
+	"skills:catalog":        "TestASkillIsTakenUpAndPutDown",
+	"skills:activate":       "TestASkillIsTakenUpAndPutDown",
+	"skills:deactivate":     "TestASkillIsTakenUpAndPutDown",
 }
 
 // notYet are the events that nothing raises yet, by what is to raise them. It
@@ -60,10 +70,10 @@ var notYet = map[string]string{
 	"validation:reject": "the dispatcher", "validation:coerce": "the dispatcher",
 	"budget:exceeded": "budgets", "tool-budget:exceeded": "budgets", "repeat-guard:exceeded": "budgets",
 	"mcp:tool:gate": "MCP", "mcp:tool:before": "MCP", "mcp:tool:transform": "MCP", "mcp:tool:after": "MCP", "mcp:tool:error": "MCP",
-	"mcp:bootstrap:start": "MCP", "mcp:bootstrap:end": "MCP", "mcp:bootstrap:settled": "MCP", "mcp:tools:list": "MCP", "mcp:connect": "MCP",
-	"mcp:error": "MCP", "mcp:warn": "MCP", "mcp:close": "MCP", "mcp:tools:filter": "MCP",
+
+	"mcp:error": "MCP", "mcp:warn": "MCP", "mcp:close": "MCP",
 	"mcp:auth:required": "MCP", "mcp:auth:url": "MCP", "mcp:auth:success": "MCP", "mcp:auth:error": "MCP",
-	"skills:resolve": "skills", "skills:catalog": "skills", "skills:activate": "skills", "skills:deactivate": "skills",
+
 	"background:start": "background tasks", "background:exit": "background tasks", "background:stall": "background tasks",
 	"background:reassign": "background tasks", "background:adopt": "background tasks", "background:reconcile": "background tasks",
 	"decision:start": "decisions", "decision:end": "decisions",

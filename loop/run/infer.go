@@ -89,6 +89,9 @@ func (c *modelChain) next() (loop.Model, error) {
 // model when one fails for good, and posts the answer or the failure.
 func (r *activeRun) infer(ctx context.Context, step int64, s loop.State) {
 	r.gear.servers.refresh()
+	if !r.listSkills(ctx, &s) {
+		return
+	}
 	if err := r.useModel(&s); err != nil {
 		r.post(posted{event: loop.Event{Kind: loop.ModelFailed, Step: step, Error: err.Error()}})
 		return

@@ -233,6 +233,9 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 	g.add(askTool{})
 	g.add(outputTool{})
 	g.add(killTool{})
+	if len(cfg.Skills) > 0 {
+		g.add(skillUser{})
+	}
 	if g.servers = s.serversOf(cfg, floor); g.servers != nil {
 		g.tools[findTools] = &toolFinder{g.servers} // listed when it is of use
 	}

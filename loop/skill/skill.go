@@ -1,0 +1,328 @@
+// Package skill owns skills: folders with a SKILL.md that says in its head
+// what it is for and in its body how to do it. Start at Discover. A skill file
+// that is wrong is a finding and disables itself only.
+package skill
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"agent-ls/hooks/check"
+)
+
+// The bounds of what is read.
+const (
+	MaxFile        = 256 << 10 // bytes of one SKILL.md
+	maxSkills      = 200
+	maxDescription = 1024 // characters
+)
+
+// Skill is one skill, without its body.
+type Skill struct {
+	Name        string
+	Description string // when to use it
+	Path        string // of its SKILL.md, absolute, symlinks resolved
+	// AllowedTools are the only tools that may be called while the skill is in
+	// use; nil when it does not say.
+	AllowedTools []string
+	Workspace    bool // it comes with the code that the agent works on
+}
+
+// Folder is where skills are looked for: each folder in it with a SKILL.md.
+type Folder struct {
+	Path      string
+	Inside    string // what a symlink may not lead out of
+	Workspace bool
+}
+
+// Discover finds the skills of some folders, by name. Of two with one name the
+// first folder's counts.
+func Discover(folders []Folder) ([]Skill, []check.Finding) {
+	var out []Skill
+	var found []check.Finding
+	for _, folder := range folders {
+		entries, err := os.ReadDir(folder.Path)
+		if err != nil {
+			continue // most have none
+		}
+		for _, e := range entries {
+			path := filepath.Join(folder.Path, e.Name(), "SKILL.md")
+			if _, err := os.Stat(path); err != nil {
+				continue // no skill
+			}
+			if len(out) >= maxSkills {
+				return sorted(out), append(found, finding(path, check.Span{}, check.Warning, fmt.Sprintf("there are more than %d skills; this one is left out", maxSkills)))
+			}
+			s, more, ok := read(folder, path)
+			found = append(found, more...)
+			if !ok {
+				continue
+			}
+			if i := slices.IndexFunc(out, func(o Skill) bool { return o.Name == s.Name }); i >= 0 {
+				found = append(found, finding(path, check.Span{}, check.Warning, fmt.Sprintf("the skill %q is defined already in %s; this one is left out", s.Name, out[i].Path)))
+				continue
+			}
+			out = append(out, s)
+		}
+	}
+	return sorted(out), found
+}
+
+func sorted(skills []Skill) []Skill {
+	slices.SortFunc(skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
+	return skills
+}
+
+func finding(path string, span check.Span, severity check.Severity, message string) check.Finding {
+	return check.Finding{Path: path, Span: span, Code: check.CodeSkillFile, Severity: severity, Message: message}
+}
+
+func read(folder Folder, path string) (Skill, []check.Finding, bool) {
+	bad := func(message string) (Skill, []check.Finding, bool) {
+		return Skill{}, []check.Finding{finding(path, check.Span{}, check.Warning, message)}, false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return bad("the skill cannot be read: " + err.Error())
+	}
+	if within, err := filepath.EvalSymlinks(folder.Inside); err != nil || !inside(within, real) {
+		return bad("the skill is a link out of " + folder.Inside + ": it is left out")
+	}
+	text, err := contents(real)
+	if err != nil {
+		return bad("the skill cannot be read: " + err.Error())
+	}
+	s, found, ok := Parse(path, text)
+	s.Path, s.Workspace = real, folder.Workspace
+	return s, found, ok
+}
+
+// contents reads a regular file of at most MaxFile bytes.
+func contents(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err == nil && len(text) > MaxFile {
+		err = fmt.Errorf("it has more than %d bytes", MaxFile)
+	}
+	return text, err
+}
+
+// Body reads what a skill says, below its head, and names the other files of
+// its folder, relative to it.
+func Body(s Skill) (body string, files []string, err error) {
+	text, err := contents(s.Path)
+	if err != nil {
+		return "", nil, fmt.Errorf("read the skill %s: %w", s.Name, err)
+	}
+	_, at, _ := head(text)
+	dir := filepath.Dir(s.Path)
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || len(files) >= 100 {
+			return filepath.SkipDir
+		}
+		if rel, err := filepath.Rel(dir, path); err == nil && d.Type().IsRegular() && path != s.Path {
+			files = append(files, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	return strings.TrimSpace(string(text[at:])), files, nil
+}
+
+// head finds the YAML between the two lines of dashes: where it begins and
+// where what follows it begins.
+func head(text []byte) (from, after int, ok bool) {
+	rest := bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	start := len(text) - len(rest)
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	if string(bytes.TrimRight(line, " \r")) != "---" {
+		return 0, start, false
+	}
+	from = start + len(line) + 1
+	for at := from; at < len(text); {
+		line, _, more := bytes.Cut(text[at:], []byte("\n"))
+		next := at + len(line)
+		if more {
+			next++
+		}
+		if string(bytes.TrimRight(line, " \r")) == "---" {
+			return from, next, true
+		}
+		at = next
+	}
+	return from, len(text), false
+}
+
+var goodName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// Parse reads the head of a SKILL.md. What is wrong comes with its place in
+// the text; ok is false if the skill cannot be used.
+func Parse(path string, text []byte) (s Skill, found []check.Finding, ok bool) {
+	from, after, closed := head(text)
+	if !closed {
+		what := "the skill does not begin with a head: a line ---, name and description as YAML, a line ---"
+		if from > 0 {
+			what = "the head of the skill is not closed by a line ---"
+		}
+		return s, []check.Finding{finding(path, check.Span{End: min(len(text), 3)}, check.Warning, what)}, false
+	}
+	end := bytes.LastIndex(text[from:after], []byte("---")) + from
+	add := func(n ast.Node, message string) {
+		span := check.Span{Start: from, End: from}
+		if n != nil && n.GetToken() != nil && n.GetToken().Position != nil {
+			at := from + max(0, n.GetToken().Position.Offset-1)
+			span = check.Span{Start: min(at, end), End: min(at+len(strings.TrimSpace(n.GetToken().Value)), end)}
+		}
+		found = append(found, finding(path, span, check.Warning, message))
+	}
+	file, err := parser.ParseBytes(text[from:end], 0)
+	if err != nil {
+		var syntax *yaml.SyntaxError
+		message, span := err.Error(), check.Span{Start: from, End: end}
+		if errors.As(err, &syntax) {
+			message = syntax.Message
+			if t := syntax.Token; t != nil && t.Position != nil {
+				at := min(from+max(0, t.Position.Offset-1), end)
+				span = check.Span{Start: at, End: min(at+len(strings.TrimSpace(t.Value)), end)}
+			}
+		}
+		return s, []check.Finding{finding(path, span, check.Warning, "the head of the skill is no YAML: "+message)}, false
+	}
+	var values map[string]ast.Node
+	if len(file.Docs) == 1 {
+		values = entries(file.Docs[0].Body)
+	}
+	if values == nil {
+		add(nil, "the head of the skill is no list of keys and values")
+		return s, found, false
+	}
+	ok = true
+	s.Name = filepath.Base(filepath.Dir(path))
+	if n := values["name"]; n != nil {
+		s.Name = textOf(n)
+	}
+	if !goodName.MatchString(s.Name) || len(s.Name) > 64 {
+		add(values["name"], fmt.Sprintf("the name %q of the skill is not made of small letters, digits and single hyphens, 64 at most", s.Name))
+		ok = false
+	}
+	s.Description = strings.Join(strings.Fields(textOf(values["description"])), " ")
+	if n := values["description"]; s.Description == "" || len([]rune(s.Description)) > maxDescription {
+		add(n, fmt.Sprintf("the skill has no description of 1 to %d characters that says when to use it", maxDescription))
+		ok = false
+	}
+	if n := values["allowed-tools"]; n != nil {
+		s.AllowedTools, err = toolsOf(n)
+		if err != nil {
+			// Unread, it would allow everything.
+			add(n, "allowed-tools of the skill cannot be read: "+err.Error())
+			ok = false
+		}
+	}
+	return s, found, ok
+}
+
+func entries(n ast.Node) map[string]ast.Node {
+	out := map[string]ast.Node{}
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		for _, v := range n.Values {
+			out[v.Key.GetToken().Value] = v.Value
+		}
+	case *ast.MappingValueNode:
+		out[n.Key.GetToken().Value] = n.Value
+	default:
+		return nil
+	}
+	return out
+}
+
+func textOf(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value
+	case *ast.LiteralNode:
+		return n.Value.Value
+	case nil, *ast.NullNode:
+		return ""
+	case ast.ScalarNode:
+		return n.GetToken().Value
+	}
+	return ""
+}
+
+// toolsOf reads a list of tools: a YAML list, or words with commas or spaces
+// between them, where what stands in parentheses stays together.
+func toolsOf(n ast.Node) ([]string, error) {
+	out := []string{}
+	if list, ok := n.(*ast.SequenceNode); ok {
+		for _, v := range list.Values {
+			text := strings.TrimSpace(textOf(v))
+			if text == "" {
+				return nil, errors.New("an entry is no text")
+			}
+			out = append(out, text)
+		}
+		return out, wellFormed(out)
+	}
+	depth, word := 0, strings.Builder{}
+	flush := func() {
+		if word.Len() > 0 {
+			out = append(out, word.String())
+			word.Reset()
+		}
+	}
+	for _, c := range textOf(n) {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case depth == 0 && (c == ',' || c == ' ' || c == '\t' || c == '\n'):
+			flush()
+			continue
+		}
+		word.WriteRune(c)
+	}
+	flush()
+	if depth != 0 {
+		return nil, errors.New("a parenthesis is not closed")
+	}
+	return out, wellFormed(out)
+}
+
+func wellFormed(tools []string) error {
+	for _, t := range tools {
+		name, rest, has := strings.Cut(t, "(")
+		if name == "" || has && !strings.HasSuffix(rest, ")") || len(t) > 512 {
+			return fmt.Errorf("%q is no tool", t)
+		}
+	}
+	return nil
+}
+
+func inside(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
