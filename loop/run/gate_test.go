@@ -13,6 +13,7 @@ import (
 	"agent-ls/hooks"
 	"agent-ls/hooks/contract"
 	"agent-ls/loop"
+	"agent-ls/loop/manifest"
 	"agent-ls/loop/report"
 )
 
@@ -267,5 +268,95 @@ func TestAnApprovalShowsTheGate(t *testing.T) {
 	m := r.model.requests()[1].Messages
 	if text := fmt.Sprint(m[len(m)-1].Blocks[0].Result.Notes); !strings.Contains(text, "a hook changed this call before it ran") {
 		t.Errorf("the model is told %q", text)
+	}
+}
+
+// A call that had passed its gate when the process died passes it again, with
+// what its hooks kept; an answer in its place does not count any more, a
+// refusal does.
+func TestAResumedCallPassesItsGateAgain(t *testing.T) {
+	tests := map[string]struct {
+		second hooks.Outcome
+		output string
+		runs   int
+	}{
+		"allowed":     {hooks.Outcome{Action: contract.Allow}, `ok: slow {"n":1}`, 1},
+		"substituted": {hooks.Outcome{Action: contract.Substitute, Value: "instead"}, `ok: slow {"n":1}`, 1},
+		"denied":      {hooks.Outcome{Action: contract.Deny, Reason: "not any more"}, "denied: denied by a hook: not any more", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			first := hooks.Outcome{Action: contract.Allow, States: map[string]map[string]any{"work/tool:gate": {"seen": int64(7)}}}
+			r.hooks["work/tool:gate"] = says(first)
+			r.verdict["slow"] = loop.VerdictAsk
+			r.model.turns = []turn{{calls: []string{`slow {"n":1}`}}, {text: "done"}}
+			s := r.start("x")
+			<-r.screen.asked
+			r.restart()
+			var heard []string
+			r.hooks["work/tool:gate"] = func(f hooks.Firing) hooks.Outcome {
+				heard = append(heard, heardLine(f))
+				return tt.second
+			}
+			r.screen.answer = answerWith(report.Answer{Outcome: report.AllowOnce})
+			r.resume(s.SessionID)
+			if end := r.wait(s.RunID); end.Status != report.Done {
+				t.Fatalf("ended %s: %s", end.Status, end.Error)
+			}
+			if want := []string{"tool:gate name=slow input=map[n:1] resumed resume_state=map[seen:7]"}; !slices.Equal(heard, want) {
+				t.Errorf("heard %q, want %q", heard, want)
+			}
+			if got := r.outputs(); len(got) != 1 || got[0] != tt.output || r.slow.runs != tt.runs {
+				t.Errorf("results %q, %d runs; want %q, %d", got, r.slow.runs, tt.output, tt.runs)
+			}
+		})
+	}
+}
+
+// Real scripts on real calls: a gate that counts and refuses, one that answers
+// for a tool that does not exist, and one that redacts a failing command too.
+func TestScriptsOfTheEventsAboutCalls(t *testing.T) {
+	r := newRig(t)
+	r.real(map[string]string{
+		"work/tool:gate": `func tool_gate(ctx) {
+    if ctx.name == "read_file" && ctx.run_tool_counts.get("read_file", 0) > 0 {
+        return hook.deny("one read is enough")
+    }
+    return hook.allow()
+}
+`,
+		"work/tool:unknown": `func tool_unknown(ctx) {
+    return hook.modify({result: "there is no " + ctx.name + "; nearest is " + string(ctx.nearest), suppress_error: true})
+}
+`,
+		"work/tool:transform": `func tool_transform(ctx) {
+    return hook.modify({result: strings.replace_all(ctx.result, "hunter2", "<redacted>")})
+}
+`,
+		"work/tool:error": `func tool_error(ctx) {
+    return hook.modify({result: ctx.result + "\n(look at the arguments)"})
+}
+`,
+	})
+	r.config.Policy = manifest.Policy{Default: "allow"}
+	r.config.Sandbox = manifest.Sandbox{Off: true}
+	r.screen.answer = answerWith(report.Answer{Outcome: report.AllowOnce})
+	r.file("a.txt", "password hunter2\n")
+	r.model.turns = []turn{
+		{calls: []string{`read_file {"path":"a.txt"}`, `read_fil {"path":"a.txt"}`}}, {calls: []string{`read_file {"path":"a.txt","limit":"1"}`}},
+		{calls: []string{`shell {"command":"echo hunter2; exit 3"}`}}, {text: "done"},
+	}
+	if end := r.wait(r.start("x").RunID); end.Status != report.Done {
+		t.Fatalf("ended %s: %s", end.Status, end.Error)
+	}
+	want := []string{
+		"invalid: there is no read_fil; nearest is read_file",
+		"ok:      1\tpassword <redacted>\n",
+		"denied: denied by a hook: one read is enough",
+		"error: <redacted>\n[exit status 3]\n(look at the arguments)",
+	}
+	if diff := cmp.Diff(want, r.outputs()); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
 	}
 }
