@@ -106,8 +106,12 @@ func (x *explainer) explain(ctx context.Context, name string, arguments json.Raw
 	if !going {
 		return
 	}
-	d := &dispatched{run: x.run, call: call, state: state}
-	if early := d.prepare(ctx); early != nil {
+	d := &dispatched{run: x.run, call: call, state: state, work: ctx}
+	early := d.prepare(ctx)
+	if (early == nil || early.Outcome != loop.CallInvalid) && !x.gates(ctx, d) {
+		return
+	}
+	if early != nil {
 		layer := loop.LayerBuiltin
 		if early.Outcome == loop.CallInvalid {
 			layer = loop.LayerSchema
