@@ -178,7 +178,7 @@ var modelSettings = []Setting{
 	{Path: "models.*.limits", Shapes: one(Fixed), Doc: "How long to try for one answer."},
 	{Path: "models.*.limits.attempts", Shapes: one(Whole), Default: 5, Min: 1, Max: 100, Doc: "How often a request is sent before it counts as failed."},
 	{Path: "models.*.limits.total_wait", Shapes: one(Duration), Default: "2m", Doc: "The longest that all waiting between attempts may take together."},
-	{Path: "models.*.limits.idle", Shapes: one(Duration), Default: "90s", Doc: "A stream that sends nothing for so long counts as cut."},
+	{Path: "models.*.limits.idle", Shapes: one(Duration), Default: "90s", Doc: "A stream that sends nothing for so long counts as cut. So does one that, after this and `total_wait`, has brought less than 90 bytes of its answer for each time so long."},
 	{Path: "models.*.price", Shapes: one(Fixed), Who: OwnModels, Doc: "US dollars per million tokens, over the built-in table."},
 	{Path: "models.*.price.input", Shapes: one(Number), Min: 0, Max: 1e6, Who: OwnModels, Doc: "US dollars per million tokens read."},
 	{Path: "models.*.price.output", Shapes: one(Number), Min: 0, Max: 1e6, Who: OwnModels, Doc: "US dollars per million tokens written."},
