@@ -50,14 +50,14 @@ func (d *dispatched) reads() {
 	for _, p := range d.plan.Paths {
 		label = label.With(rules.LabelOf(p.Path))
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.label = d.label.With(label)
+	d.carries(label)
 }
 
 // read is told by the tool of a file of which its result shows content.
-func (d *dispatched) read(path string) {
-	label := d.run.gear.rules.LabelOf(path)
+func (d *dispatched) read(path string) { d.carries(d.run.gear.rules.LabelOf(path)) }
+
+// carries notes that the call's result carries a label.
+func (d *dispatched) carries(label loop.Label) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.label = d.label.With(label)

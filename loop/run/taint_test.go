@@ -115,3 +115,36 @@ func TestThePromptsFilesBringTheirLabels(t *testing.T) {
 		t.Errorf("of a file that goes along: %q, want private", got)
 	}
 }
+
+func TestSubAgentsInheritLabelsAndBringThemBack(t *testing.T) {
+	r := newRig(t)
+	r.realTools()
+	r.taint(map[string]string{"*.key": "private", "*.md": "internal"}, map[string]string{"write_file": "public", "glob": "internal"})
+	r.config.Limits = manifest.RunLimits{Depth: 3, Agents: 8}
+	r.file("a.key", "hunter2\n")
+	r.file("notes.md", "a note\n")
+	r.screen.answer = answerWith(report.Answer{Outcome: report.DenyOnce})
+	r.model.turns = []turn{
+		{calls: []string{`read_file {"path":"notes.md"}`}},
+		{calls: []string{`spawn {"prompt":"look at the key"}`}},
+		{calls: []string{`write_file {"path":"one.txt","content":"1"}`}}, // the child's
+		{calls: []string{`read_file {"path":"a.key"}`}},
+		{text: "it is hunter2"},
+		{calls: []string{`glob {"pattern":"*"}`}}, // the parent's again
+		{text: "ok"},
+	}
+	s := r.start("x")
+	r.wait(s.RunID)
+	var why []string
+	for _, a := range r.screen.shown {
+		why = append(why, a.Tool+": "+strings.Join(a.Why, "; "))
+	}
+	want := "write_file: taint: the context holds what is internal, and write_file is cleared for public\n" +
+		"glob: taint: the context holds what is private, and glob is cleared for internal"
+	if got := strings.Join(why, "\n"); got != want {
+		t.Errorf("asked\n%s\nwant\n%s", got, want)
+	}
+	if got := r.label(s.SessionID); got != loop.Private {
+		t.Errorf("the journal's label is %q, want private", got)
+	}
+}

@@ -130,6 +130,7 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 		writable = append(writable, filepath.Join(f.dirs.Cache, "tools"))
 	}
 	hidden := f.hidden()
+	var covers []string // what covers a hidden folder cannot be written to, once all is in place
 	hide := func(around bool) {
 		for _, h := range hidden {
 			holds := false
@@ -140,7 +141,7 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 				continue
 			}
 			if info, err := os.Stat(h); err == nil && info.IsDir() {
-				args = append(args, "--tmpfs", h)
+				args, covers = append(args, "--tmpfs", h), append(covers, "--remount-ro", h)
 			} else if err == nil {
 				args = append(args, "--ro-bind", "/dev/null", h)
 			}
@@ -159,7 +160,7 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 		}
 	}
 	secret, _ := f.secretFiles()
-	args = append(args, hideArgs(secret)...)
+	args = append(append(args, hideArgs(secret)...), covers...)
 	args = append(args, "--chdir", p.dir, "--", "/bin/sh", "-c", limits, p.shell, p.line)
 	p.cmd = exec.Command(f.bwrap, args...)
 	p.cmd.Env = append(f.environment(os.Environ(), "/tmp"), p.Env...)

@@ -203,6 +203,8 @@ func TestProtectedFiles(t *testing.T) {
 			"echo evil > .git/hooks/pre-commit", "echo evil > .git/hooks/post-merge", "mv .git g && mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit", "echo evil > .git/config",
 			"chmod +x .git/hooks/pre-commit", "echo evil > .envrc", "echo evil > AGENTS.md", "rm AGENTS.md", "ln -sf /etc/passwd AGENTS.md", "echo evil > sub/CLAUDE.md",
 			"mv sub s2 && mkdir sub && echo evil > sub/CLAUDE.md", "mkdir -p deep/er && echo evil > deep/er/AGENTS.md", "echo evil > .vscode/tasks.json", "echo evil > .vscode/new.json",
+			// A link that leads elsewhere when it is used than when it was looked at.
+			"ln -sfn sub l; (for i in 1 2 3 4 5 6 7 8 9; do ln -sfn .git/hooks l; ln -sfn sub l; done) & for i in 1 2 3 4 5 6 7 8 9; do echo evil > l/pre-commit; done; wait; ln -sfn .git/hooks l; echo evil > l/post-merge; rm -f l sub/pre-commit",
 		} {
 			_, exit := run(t, f, line)
 			if left := exit.Protected.PutBack(); len(left) > 0 {
