@@ -12,44 +12,96 @@ import (
 	"agent-ls/hooks/worker/pool"
 )
 
+// maxFiring is how long the hooks of one event may take together.
+const maxFiring = 60 * time.Second
+
 // Fire asks the hooks of one moment in declared order, each with what the one
-// before left, and folds what they decide. It fails closed: when a hook of a
-// gate or transform event is broken, the outcome has a Failure and the caller
-// must not go on. Without hooks it allocates nothing.
+// before left, and folds what they decide: the handlers of a Bus first, then
+// scripts, then commands. It fails closed: when a hook of a gate or transform
+// event is broken, the outcome has a Failure and the caller must not go on.
+// Without hooks it allocates nothing.
 func (s *Set) Fire(ctx context.Context, f Firing) Outcome {
-	list := s.of(f.Stage, f.Event)
-	if len(list) == 0 {
+	if !s.Has(f.Stage, f.Event) {
 		return Outcome{Action: contract.Allow}
 	}
-	event := list[0].event
+	event := contract.ByName(f.Event)
 	fields, err := event.Context(f.Fields, nil)
 	if err != nil {
 		// The host's own mistake: no hook could have judged this moment.
-		return Outcome{Action: contract.Failed, Failure: &Failure{
-			Kind: Infrastructure, At: list[0].start,
-			Message: fmt.Sprintf("%s: %v", at(list[0].start), err),
-		}}
+		failure := &Failure{Kind: Infrastructure, Message: err.Error()}
+		if list := s.of(f.Stage, f.Event); len(list) > 0 {
+			failure.At = list[0].start
+			failure.Message = fmt.Sprintf("%s: %v", at(list[0].start), err)
+		}
+		return Outcome{Action: contract.Failed, Failure: failure}
 	}
+	ctx, cancel := context.WithTimeout(ctx, maxFiring)
+	defer cancel()
 	fold := newFold(event, fields)
-	for _, h := range list {
-		d, v, failed := s.ask(ctx, h, f, fold.ctx)
-		if failed == nil && v.Action == contract.Modify {
-			d.Changes = fold.modify(v.Value)
-		}
-		fold.decisions = append(fold.decisions, d)
-		if failed != nil {
-			if event.Class == contract.Observe {
-				s.engine.log.Warn("hook failed", "event", f.Event, "hook", h.ID, "error", failed.Message)
-				continue
-			}
-			return fold.broken(failed)
-		}
-		fold.add(h, v)
-		if v.Action == contract.Cancel {
-			break // nothing beats it, and the run ends
+	if out, over := s.fireHandlers(ctx, f, fold); over {
+		return out
+	}
+	if out, over := s.fireScripts(ctx, f, fold); over {
+		return out
+	}
+	if s.commands != nil && strength[fold.action] < strength[contract.Substitute] && s.commands.Has(f.Event) {
+		if out, over := fold.rulings(s.commands.Fire(ctx, event, f, fold.ctx)); over {
+			return out
 		}
 	}
 	return fold.outcome()
+}
+
+func (s *Set) fireHandlers(ctx context.Context, f Firing, fold *fold) (out Outcome, over bool) {
+	for _, h := range s.bus.of(f.Event) {
+		d, v, failed := h.ask(ctx, f, fold.ctx, contract.Caps{Bytes: s.limits.Value})
+		if out, over := s.took(fold, h.id, d, v, failed); over {
+			return out, true
+		}
+		if fold.action == contract.Cancel {
+			return fold.outcome(), true // nothing beats it, and the run ends
+		}
+	}
+	return Outcome{}, false
+}
+
+func (s *Set) fireScripts(ctx context.Context, f Firing, fold *fold) (out Outcome, over bool) {
+	for _, h := range s.of(f.Stage, f.Event) {
+		d, v, failed := s.ask(ctx, h, f, fold.ctx)
+		if out, over := s.took(fold, h.ID, d, v, failed); over {
+			return out, true
+		}
+		if fold.action == contract.Cancel {
+			return fold.outcome(), true
+		}
+	}
+	return Outcome{}, false
+}
+
+// took takes what one hook decided, or how it failed. over means that the
+// event is broken.
+func (s *Set) took(fold *fold, id string, d Decision, v contract.Verdict, failed *Failure) (out Outcome, over bool) {
+	if failed == nil && v.Action == contract.Modify {
+		d.Changes = fold.modify(v.Value)
+	}
+	fold.decisions = append(fold.decisions, d)
+	switch {
+	case failed == nil:
+		fold.add(id, v)
+	case fold.event.Class == contract.Observe:
+		s.engine.log.Warn("hook failed", "event", fold.event.Name, "hook", id, "error", failed.Message)
+	default:
+		return fold.broken(failed), true
+	}
+	return Outcome{}, false
+}
+
+// newDecision begins the record of one hook's answer.
+func newDecision(f Firing, fields map[string]any, id string, from Source) Decision {
+	d := Decision{ID: newID(), At: f.At, Stage: f.Stage, Event: f.Event, HookID: id, CallID: f.CallID, Hook: from}
+	d.RunID, _ = fields["run_id"].(string)
+	d.SessionID, _ = fields["session_id"].(string)
+	return d
 }
 
 // ask fires one hook. The decision is its record, whatever came of it.
@@ -58,12 +110,8 @@ func (s *Set) ask(ctx context.Context, h *hook, f Firing, fields map[string]any)
 	if state := f.States[h.ID]; state != nil {
 		given["state"] = state
 	}
-	d := Decision{
-		ID: newID(), At: f.At, Stage: f.Stage, Event: f.Event, Function: h.event.Function, HookID: h.ID, CallID: f.CallID,
-		Hook: Source{At: h.start, Digest: h.sources[0].digest},
-	}
-	d.RunID, _ = fields["run_id"].(string)
-	d.SessionID, _ = fields["session_id"].(string)
+	d := newDecision(f, fields, h.ID, Source{At: h.start, Digest: h.sources[0].digest})
+	d.Function = h.event.Function
 	start := time.Now()
 	answer, failure := s.pool.Fire(ctx, h.script, &pool.Request{
 		Function: h.event.Function, Ctx: given, At: f.At, Time: s.limits.Time, Operations: s.limits.Operations,

@@ -23,6 +23,7 @@ type fold struct {
 	allDenied bool
 	states    map[string]map[string]any
 	decisions []Decision
+	unheard   string // why a command was not heard
 }
 
 func newFold(e *contract.Event, ctx map[string]any) *fold {
@@ -54,12 +55,12 @@ func (f *fold) modify(value any) []Change {
 var strength = map[contract.Action]int{contract.Retry: 1, contract.Substitute: 2, contract.Deny: 3, contract.Cancel: 4}
 
 // add takes one hook's answer.
-func (f *fold) add(h *hook, v contract.Verdict) {
+func (f *fold) add(id string, v contract.Verdict) {
 	if v.HasState {
 		if f.states == nil {
 			f.states = map[string]map[string]any{}
 		}
-		f.states[h.ID] = v.State
+		f.states[id] = v.State
 	}
 	if strength[v.Action] == 0 || strength[v.Action] < strength[f.action] {
 		return
@@ -86,7 +87,7 @@ func (f *fold) add(h *hook, v contract.Verdict) {
 }
 
 func (f *fold) outcome() Outcome {
-	o := Outcome{Action: f.action, Reason: strings.Join(f.reasons, "; "), Decisions: f.decisions, States: f.states}
+	o := Outcome{Action: f.action, Reason: strings.Join(f.reasons, "; "), Decisions: f.decisions, States: f.states, Unheard: f.unheard}
 	switch f.action {
 	case contract.Allow:
 		if f.changed {

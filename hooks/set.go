@@ -18,8 +18,18 @@ type Set struct {
 	hooks  []*hook
 	// byPlace has the hooks of each stage and event in declared order, those
 	// for every stage among them; byEvent those for every stage alone.
-	byPlace map[place][]*hook
-	byEvent map[string][]*hook
+	byPlace  map[place][]*hook
+	byEvent  map[string][]*hook
+	bus      *Bus
+	commands Commands
+}
+
+// With gives the set with a program's handlers, which are asked before its
+// scripts, and command hooks, which are asked behind them. Either may be nil.
+func (s *Set) With(bus *Bus, commands Commands) *Set {
+	with := *s
+	with.bus, with.commands = bus, commands
+	return &with
 }
 
 type place struct{ stage, event string }
@@ -73,7 +83,9 @@ func (s *Set) of(stage, event string) []*hook {
 }
 
 // Has says whether an event has hooks in a stage. It allocates nothing.
-func (s *Set) Has(stage, event string) bool { return len(s.of(stage, event)) > 0 }
+func (s *Set) Has(stage, event string) bool {
+	return len(s.of(stage, event)) > 0 || s != nil && (len(s.bus.of(event)) > 0 || s.commands != nil && s.commands.Has(event))
+}
 
 // Declarations gives what the set was loaded from, every text filled in:
 // loading them again, on resume, gives the same set, whatever is on the disk

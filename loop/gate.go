@@ -13,6 +13,9 @@ type GateRecord struct {
 	Digest string `json:"digest"` // of the tool and the arguments that left the gate
 	// Refused answers the call in place of its tool; nil lets it go on.
 	Refused *ToolResult `json:"refused,omitempty"`
+	// Unheard says why a command of pre_tool was not heard, or wants a person
+	// to be asked: no rule allows the call then.
+	Unheard string `json:"unheard,omitempty"`
 	// State is what the hooks gave to be kept with the call.
 	State HookState `json:"state,omitempty"`
 }
@@ -37,7 +40,7 @@ func (m *machine) gated(e Event) {
 		return
 	}
 	m.setCall(i, func(c *Call) {
-		c.Gate, c.Resumed = &GateRecord{Digest: e.Digest, Refused: e.Result, State: e.Kept}, false
+		c.Gate, c.Resumed = &GateRecord{Digest: e.Digest, Refused: e.Result, State: e.Kept, Unheard: e.Reason}, false
 		if len(e.Arguments) > 0 {
 			c.Arguments, c.Hooked = e.Arguments, true
 		}

@@ -91,6 +91,7 @@ func runOnce(ctx context.Context, dirs *folders, asJSON bool, start func(context
 	if err != nil {
 		return failed("%v", err)
 	}
+	a.Drain() // a bell that was rung is to be heard
 	if !asJSON && end.Output != nil && *end.Output != "" {
 		fmt.Fprintln(os.Stdout, strings.TrimRight(*end.Output, "\n"))
 	}

@@ -157,6 +157,7 @@ type dispatched struct {
 	after     chan struct{}   // closed when this one is
 	gated     <-chan struct{} // closed when all that run beside it have begun
 	leave     func()          // gives its place back
+	unheard   string          // why no rule may allow it: see loop.GateRecord
 	begun     bool
 	asked     time.Duration   // how long a person was waited for
 	steps     []loop.GateStep // what the gate said, until it is in the journal
@@ -366,10 +367,10 @@ func (d *dispatched) judge(grants []policy.Grant) loop.Judgement {
 		}
 		exposed = d.run.gear.floor.Exposed()
 	}
-	return d.run.gear.judge(policy.Request{
+	return unheard(d.run.gear.judge(policy.Request{
 		Tool: d.tool.Spec().Name, Arguments: d.args, Plan: d.plan, Mode: d.state.Course.Mode,
 		Grants: grants, Taint: d.state.Taint, SandboxInForce: d.run.gear.inForce, Unwatched: unwatched, Exposed: exposed,
-	})
+	}), d.unheard)
 }
 
 // because joins what the layers that came to this verdict said.

@@ -34,6 +34,12 @@ var causedBy = map[string]string{
 	"usage":         "TestEventsOfARunInTheirOrder",
 	"notification":  "TestEventsOfARunInTheirOrder",
 
+	"pre_tool":    "TestCommandHooksOfARun",
+	"post_tool":   "TestCommandHooksOfARun",
+	"user_prompt": "TestCommandHooksOfARun",
+	"stop":        "TestCommandHooksOfARun",
+	"session_end": "TestCommandHooksOfARun",
+
 	"replay:done":              "TestHostEventsAreRaisedFromOutside",
 	"oauth:refresh":            "TestHostEventsAreRaisedFromOutside",
 	"content-ref:resolve":      "TestHostEventsAreRaisedFromOutside",
@@ -80,7 +86,6 @@ var notYet = map[string]string{
 	"cache:break": "cache telemetry", "cache:drift": "cache telemetry", "history:repair": "repairs", "pairing:repair": "repairs",
 	"provider:input-transformations": "providers", "provider:diagnostic": "providers",
 	"spawn:queued": "sub-agents", "spawn:before": "sub-agents", "spawn:complete": "sub-agents", "spawn:error": "sub-agents",
-	"pre_tool": "command hooks", "post_tool": "command hooks", "user_prompt": "command hooks", "stop": "command hooks", "session_end": "command hooks",
 }
 
 func TestEveryEventHasATest(t *testing.T) {

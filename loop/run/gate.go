@@ -66,8 +66,8 @@ func callDigest(name string, args json.RawMessage) string {
 // gates are the events that may refuse this call, in their order.
 func (d *dispatched) gates() []string {
 	var all []string
-	for _, event := range []string{"tool:gate", "mcp:tool:gate"} {
-		if (event == "tool:gate" || isMCP(d.call.Tool)) && d.heard(event) {
+	for _, event := range []string{"tool:gate", "mcp:tool:gate", "pre_tool"} {
+		if (event != "mcp:tool:gate" || isMCP(d.call.Tool)) && d.heard(event) {
 			all = append(all, event)
 		}
 	}
@@ -81,13 +81,14 @@ func isMCP(name string) bool { return strings.HasPrefix(name, "mcp__") }
 func (d *dispatched) pass(ctx context.Context) (changed bool, refused *loop.ToolResult) {
 	digest := callDigest(d.call.Tool, d.call.Arguments)
 	if old := d.call.Gate; old != nil && old.Digest == digest && (!d.call.Resumed || old.Refused != nil) {
+		d.unheard = old.Unheard
 		return false, old.Refused
 	}
 	gates := d.gates()
 	if len(gates) == 0 {
 		return false, nil
 	}
-	kept := loop.HookState{}
+	kept, unheard := loop.HookState{}, ""
 	for _, event := range gates {
 		out := d.hear(event, func() map[string]any { return d.gateFields(event) })
 		if ctx.Err() != nil {
@@ -96,19 +97,23 @@ func (d *dispatched) pass(ctx context.Context) (changed bool, refused *loop.Tool
 		for _, state := range out.States {
 			maps.Copy(kept, state)
 		}
+		if unheard == "" {
+			unheard = out.Unheard
+		}
 		c, stop := d.took(event, out)
 		changed = changed || c
 		if refused = stop; refused != nil {
 			break
 		}
 	}
+	d.unheard = unheard
 	return changed, d.passed(changed, refused, kept)
 }
 
 // passed journals what the gate came to. Whoever is asked later sees the
 // decisions of its hooks.
 func (d *dispatched) passed(changed bool, refused *loop.ToolResult, kept loop.HookState) *loop.ToolResult {
-	e := loop.Event{Kind: loop.Gated, CallID: d.call.ID, Digest: callDigest(d.call.Tool, d.call.Arguments), Result: refused, Kept: kept}
+	e := loop.Event{Kind: loop.Gated, CallID: d.call.ID, Reason: d.unheard, Digest: callDigest(d.call.Tool, d.call.Arguments), Result: refused, Kept: kept}
 	if changed {
 		e.Arguments = d.call.Arguments
 	}
@@ -199,6 +204,9 @@ func (d *dispatched) gateFields(event string) map[string]any {
 		f := d.mcpFields()
 		f["coercions"] = coercions(d.call.Coerced)
 		return f
+	}
+	if event == "pre_tool" {
+		return d.commandFields()
 	}
 	f := d.callFields()
 	f["coercions"], f["run_tool_counts"] = coercions(d.call.Coerced), d.run.ledger.countFields()

@@ -58,6 +58,9 @@ type Service struct {
 	newest    string
 	kept      time.Time // when sessions past their time were looked for
 
+	commandsMu      sync.Mutex // guards commandSessions
+	commandSessions map[string]*commandSession
+
 	// approvals that this process shows, by id
 	asksMu        sync.Mutex
 	asks          map[string]*openAsk
@@ -139,6 +142,7 @@ func (s *Service) Close() error {
 	s.mu.Unlock()
 	s.endBackground()
 	s.runners.Wait()
+	s.endSessions()
 	s.pool.Close()
 	deadline := time.After(endWithin)
 	for _, r := range runs {
@@ -189,6 +193,7 @@ func (s *Service) adopt(r *activeRun, first loop.Event) error {
 	if s.closed {
 		return errClosed
 	}
+	s.joinSession(r)
 	s.runs[r.id], s.sessions[r.session] = r, r
 	if r.parent == nil {
 		s.newest = r.id

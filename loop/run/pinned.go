@@ -9,6 +9,7 @@ import (
 
 	"agent-ls/hooks"
 	"agent-ls/hooks/check"
+	"agent-ls/hooks/command"
 	"agent-ls/loop"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/policy"
@@ -50,18 +51,20 @@ func decodePin(text []byte) (*pinned, error) {
 
 // gear is what one run works with.
 type gear struct {
-	set     hookSet
-	tools   map[string]loop.Tool
-	servers *runServers // nil: no MCP server is configured
-	names   []string    // of the tools, in the order in which models see them
-	judge   func(policy.Request) loop.Judgement
-	rules   *policy.Rules // nil: nothing has a label
-	models  *modelChain
-	sandbox string
-	inForce bool
-	floor   *sandbox.Floor
-	tracker *tool.Tracker
-	dedup   map[string]dedupKey // by tool
+	set hookSet
+	// commands are the command hooks in the set, nil where there are none.
+	commands *command.Runner
+	tools    map[string]loop.Tool
+	servers  *runServers // nil: no MCP server is configured
+	names    []string    // of the tools, in the order in which models see them
+	judge    func(policy.Request) loop.Judgement
+	rules    *policy.Rules // nil: nothing has a label
+	models   *modelChain
+	sandbox  string
+	inForce  bool
+	floor    *sandbox.Floor
+	tracker  *tool.Tracker
+	dedup    map[string]dedupKey // by tool
 }
 
 // load reads the manifest and pins the agent that is asked for. What is wrong
@@ -200,7 +203,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 			g.set = set
 			a.Hooks = set.Declarations() // with every text, for a resume
 		}
-	case len(a.Hooks) > 0:
+	case len(a.Hooks)+len(cfg.Commands) > 0:
 		return nil, nil, fmt.Errorf("load hooks: %d are declared and there is no engine for them", len(a.Hooks))
 	}
 	floor := sandbox.Detect(cfg.Sandbox, sandbox.Dirs{Root: s.opt.Root, State: s.opt.StateDir, Cache: s.opt.CacheDir})
@@ -209,6 +212,14 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 		if m.APIKeyEnv != "" {
 			floor = floor.Without(m.APIKeyEnv)
 		}
+	}
+	if set, ok := g.set.(*hooks.Set); ok {
+		g.commands = s.commandHooks(p, floor)
+		var commands hooks.Commands
+		if g.commands != nil {
+			commands = g.commands
+		}
+		g.set = set.With(s.opt.Bus, commands)
 	}
 	rules, found := s.rules(cfg)
 	findings = append(findings, errorsOf(found)...)

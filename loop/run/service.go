@@ -41,6 +41,8 @@ type Options struct {
 	Manifest func(context.Context) (*manifest.Config, []check.Finding)
 	Journal  *journal.Journal
 	Hooks    *hooks.Engine
+	// Bus has the hooks of the program that embeds the service; nil is none.
+	Bus *hooks.Bus
 	// OpenModel makes a model from its configuration.
 	OpenModel func(manifest.Model) (loop.Model, error)
 	Files     loop.Files

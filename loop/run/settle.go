@@ -39,6 +39,13 @@ func (d *dispatched) settle(result *loop.ToolResult, edits []loop.FileEdit, took
 		f["duration_ms"], f["coercions"] = took.Milliseconds(), coercions(d.call.Coerced)
 		return f
 	})
+	if result.Outcome == loop.CallOK {
+		d.transform("post_tool", result, func() map[string]any {
+			f := d.commandFields()
+			f["result"] = result.Text
+			return f
+		})
+	}
 	if d.work.Err() == nil && result.Outcome == loop.CallOK && len(edits) > 0 {
 		d.diagnose(result, edits)
 	}
@@ -91,7 +98,10 @@ func (d *dispatched) transform(event string, result *loop.ToolResult, fields fun
 		}
 		*result = loop.ToolResult{CallID: result.CallID, Text: "the result is withheld, since its hooks did not see it" + why, IsError: true, Outcome: result.Outcome}
 	case out.Action == contract.Modify:
-		value, _ := out.Value.(map[string]any)
+		value, isMap := out.Value.(map[string]any)
+		if !isMap { // of post_tool, which replaces nothing but the text
+			value = map[string]any{"result": out.Value}
+		}
 		if text, given := value["result"]; given {
 			result.Text = valueText(text)
 			result.Images = nil // they were part of what is replaced
