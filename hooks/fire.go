@@ -54,6 +54,9 @@ func (s *Set) Fire(ctx context.Context, f Firing) Outcome {
 
 func (s *Set) fireHandlers(ctx context.Context, f Firing, fold *fold) (out Outcome, over bool) {
 	for _, h := range s.bus.of(f.Event) {
+		if s.off != nil && s.off(h.id) {
+			continue
+		}
 		d, v, failed := h.ask(ctx, f, fold.ctx, contract.Caps{Bytes: s.limits.Value})
 		if out, over := s.took(fold, h.id, d, v, failed); over {
 			return out, true
@@ -67,6 +70,9 @@ func (s *Set) fireHandlers(ctx context.Context, f Firing, fold *fold) (out Outco
 
 func (s *Set) fireScripts(ctx context.Context, f Firing, fold *fold) (out Outcome, over bool) {
 	for _, h := range s.of(f.Stage, f.Event) {
+		if s.off != nil && s.off(h.ID) {
+			continue
+		}
 		d, v, failed := s.ask(ctx, h, f, fold.ctx)
 		if out, over := s.took(fold, h.ID, d, v, failed); over {
 			return out, true

@@ -22,6 +22,15 @@ type Set struct {
 	byEvent  map[string][]*hook
 	bus      *Bus
 	commands Commands
+	off      func(id string) bool
+}
+
+// Without gives the set without the scripts and handlers that off names, by
+// their ids, each time that an event fires.
+func (s *Set) Without(off func(id string) bool) *Set {
+	without := *s
+	without.off = off
+	return &without
 }
 
 // With gives the set with a program's handlers, which are asked before its

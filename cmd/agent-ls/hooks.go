@@ -16,7 +16,7 @@ func newHooksCommand(dirs *folders) *cobra.Command {
 		Use:   "hooks",
 		Short: "What hooks are declared and what they did",
 	}
-	cmd.AddCommand(newHooksListCommand(dirs))
+	cmd.AddCommand(newHooksListCommand(dirs), newHooksExplainCommand(dirs), newHooksTrustCommand(dirs), newHooksSchemaCommand())
 	return group(cmd)
 }
 
@@ -47,7 +47,9 @@ func newHooksListCommand(dirs *folders) *cobra.Command {
 						last = fmt.Sprintf("%s: %s", h.LastRun.At.Local().Format(time.DateTime), h.LastRun.Action)
 					}
 					state := "ready"
-					if h.Error != "" {
+					if h.Trust == "untrusted" || h.Trust == "changed" {
+						state = h.Error // not broken: a person has to look at it
+					} else if h.Error != "" {
 						state, broken = h.Error, true
 					} else if !h.Enabled {
 						state = "disabled"

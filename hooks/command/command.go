@@ -98,6 +98,8 @@ type Options struct {
 	Floor   Floor
 	Strikes *Strikes
 	Log     *slog.Logger
+	// Off says which hooks are switched off; nil is none.
+	Off func(id string) bool
 	// ProcessTime and OuterTime replace the constants of the same names where
 	// they are set.
 	ProcessTime, OuterTime time.Duration
@@ -170,6 +172,9 @@ func (r *Runner) Fire(ctx context.Context, e *contract.Event, f hooks.Firing, fi
 func (r *Runner) matching(e *contract.Event, fields map[string]any) []*Hook {
 	var list []*Hook
 	for _, h := range r.byEvent[e.Name] {
+		if r.o.Off != nil && !h.Required && r.o.Off(h.ID) {
+			continue
+		}
 		if _, scoped := e.Field("tool_names"); !scoped || matches(h.Matcher, fields["tool_names"]) {
 			list = append(list, h)
 		}

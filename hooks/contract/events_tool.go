@@ -143,7 +143,7 @@ var toolEvents = []*Event{
 		Actions: actions(Modify), Value: value(resultValue), ValueDoc: "the result that the model is to see",
 		Example: `func mcp_tool_transform(ctx) {
     if ctx.output_bytes > 8192 {
-        return hook.modify({result: ctx.result[:4096] + "\n(cut)"})
+        return hook.modify({result: text.truncate(ctx.result, 4096)})
     }
     return hook.allow()
 }

@@ -25,6 +25,13 @@ var ownModules = []Module{
 	{Name: "shell", Doc: "reads shell lines", Functions: []Function{
 		fn("commands", "every simple command in a shell line, with nil for what cannot be known", ListValue, params(a("text", StringValue)), shaped(listOf(commandShape))),
 	}},
+	{Name: "text", Doc: "measures and shortens text", Functions: []Function{
+		fn("count_tokens", "about how many tokens the text has, estimated the same way for every model: four bytes each", IntValue, params(a("s", StringValue))),
+		fn("truncate", "the text with at most n characters; one that is cut ends in …", StringValue, params(a("s", StringValue), a("n", WholeValue))),
+	}},
+	{Name: "diff", Doc: "compares texts", Functions: []Function{
+		fn("unified", "what changed from a to b by lines, as a unified diff; empty when nothing did", StringValue, params(a("a", StringValue), a("b", StringValue))),
+	}},
 	{Name: "glob", Doc: "matches paths", Functions: []Function{
 		fn("match", "whether the path fits the pattern; ** stands for any number of folders", BoolValue, params(a("pattern", StringValue), a("path", StringValue))),
 	}},

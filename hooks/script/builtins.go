@@ -12,6 +12,7 @@ import (
 	"github.com/risor-io/risor/errz"
 	"github.com/risor-io/risor/object"
 
+	"agent-ls/hooks/diff"
 	"agent-ls/hooks/glob"
 	"agent-ls/hooks/shell"
 )
@@ -233,6 +234,70 @@ func globModule() *object.Module {
 		return object.NewBool(ok)
 	}
 	return object.NewBuiltinsModule("glob", map[string]object.Object{"match": object.NewBuiltin("match", match)})
+}
+
+// textModule measures and shortens text.
+func textModule() *object.Module {
+	tokens := func(_ context.Context, args ...object.Object) object.Object {
+		if err := arg.Require("text.count_tokens", 1, args); err != nil {
+			return err
+		}
+		s, err := onlyString("text.count_tokens", args[0])
+		if err != nil {
+			return err
+		}
+		return object.NewInt(int64((len(s) + 3) / 4))
+	}
+	truncate := func(_ context.Context, args ...object.Object) object.Object {
+		if err := arg.Require("text.truncate", 2, args); err != nil {
+			return err
+		}
+		s, err := onlyString("text.truncate", args[0])
+		if err != nil {
+			return err
+		}
+		n, err := object.AsInt(args[1])
+		if err != nil {
+			return err
+		}
+		if n < 0 {
+			return object.Errorf("value error: text.truncate(): the number of characters must not be negative")
+		}
+		if int64(utf8.RuneCountInString(s)) <= n {
+			return object.NewString(s)
+		}
+		if n == 0 {
+			return object.NewString("")
+		}
+		end := 0
+		for range n - 1 {
+			_, size := utf8.DecodeRuneInString(s[end:])
+			end += size
+		}
+		return object.NewString(s[:end] + "…")
+	}
+	return object.NewBuiltinsModule("text", map[string]object.Object{
+		"count_tokens": object.NewBuiltin("count_tokens", tokens), "truncate": object.NewBuiltin("truncate", truncate),
+	})
+}
+
+// diffModule compares texts.
+func diffModule() *object.Module {
+	unified := func(_ context.Context, args ...object.Object) object.Object {
+		if err := arg.Require("diff.unified", 2, args); err != nil {
+			return err
+		}
+		a, err := onlyString("diff.unified", args[0])
+		if err != nil {
+			return err
+		}
+		b, err := onlyString("diff.unified", args[1])
+		if err != nil {
+			return err
+		}
+		return object.NewString(diff.Unified(a, b))
+	}
+	return object.NewBuiltinsModule("diff", map[string]object.Object{"unified": object.NewBuiltin("unified", unified)})
 }
 
 func shellModule() *object.Module {

@@ -50,6 +50,8 @@ func (r *Runtime) globals() map[string]any {
 		"glob":     globModule(),
 		"hook":     hookModule(),
 		"shell":    shellModule(),
+		"text":     textModule(),
+		"diff":     diffModule(),
 
 		reporterName: r.reporter,
 		orderedName:  orderedMap{},

@@ -61,7 +61,7 @@ func (s *Service) commandHooks(p *pinned, floor *sandbox.Floor) *command.Runner 
 	if len(list) == 0 {
 		return nil
 	}
-	return command.New(command.Options{Hooks: list, Log: s.log, Floor: &commandFloor{floor, s.permits, s.opt.Root, s.log}})
+	return command.New(command.Options{Hooks: list, Log: s.log, Off: s.hookOff, Floor: &commandFloor{floor, s.permits, s.opt.Root, s.log}})
 }
 
 func (s *Service) stillTrusted(ctx context.Context, t manifest.Trust) error {

@@ -60,6 +60,7 @@ type Service struct {
 
 	commandsMu      sync.Mutex // guards commandSessions
 	commandSessions map[string]*commandSession
+	hooksOff        map[string]bool // by declaration id
 
 	// approvals that this process shows, by id
 	asksMu        sync.Mutex

@@ -219,7 +219,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 		if g.commands != nil {
 			commands = g.commands
 		}
-		g.set = set.With(s.opt.Bus, commands)
+		g.set = set.With(s.opt.Bus, commands).Without(s.hookOff)
 	}
 	rules, found := s.rules(cfg)
 	findings = append(findings, errorsOf(found)...)

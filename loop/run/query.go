@@ -164,7 +164,12 @@ func (s *Service) Hooks(ctx context.Context) ([]HookStatus, error) {
 			list = append(list, h)
 		}
 	}
-	return list, nil
+	commands, err := s.commandStatuses(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	handlers, err := s.goStatuses(ctx)
+	return append(append(list, commands...), handlers...), err
 }
 
 func (s *Service) brokenHooks(ctx context.Context, declared []hooks.Declaration, limits hooks.Limits) (map[string]string, error) {
@@ -186,7 +191,7 @@ func (s *Service) brokenHooks(ctx context.Context, declared []hooks.Declaration,
 
 func (s *Service) hookStatus(ctx context.Context, d hooks.Declaration) (HookStatus, error) {
 	h := HookStatus{
-		ID: d.ID, Event: d.Event, Stage: d.Stage, Kind: "event", Enabled: true, Trust: "notNeeded", Declared: d.Declared,
+		ID: d.ID, Event: d.Event, Stage: d.Stage, Kind: "event", Enabled: !s.hookOff(d.ID), Trust: "notNeeded", Declared: d.Declared,
 		Hook: hooks.Source{At: &hooks.Location{Path: d.Path}},
 	}
 	if e := contract.ByName(d.Event); e != nil {

@@ -171,6 +171,7 @@ type API interface {
 	Resolve(ctx context.Context, id string, answer report.Answer) error
 	Decisions(context.Context, DecisionQuery) ([]hooks.Decision, string, error)
 	Hooks(context.Context) ([]HookStatus, error)
+	SetHook(ctx context.Context, id string, enabled bool) error
 	Explain(ctx context.Context, tool string, arguments json.RawMessage, stage string) (Explanation, error)
 	Undo(ctx context.Context, runID, callID string, dryRun bool) (Undone, error)
 	// Trust records that a person trusts an entry of the workspace that starts

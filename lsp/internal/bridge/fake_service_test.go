@@ -87,6 +87,15 @@ func (a *fakeAPI) Decisions(_ context.Context, q run.DecisionQuery) ([]hooks.Dec
 	return a.decided(q)
 }
 func (a *fakeAPI) Hooks(context.Context) ([]run.HookStatus, error) { return a.rows, nil }
+func (a *fakeAPI) SetHook(_ context.Context, id string, enabled bool) error {
+	for i := range a.rows {
+		if a.rows[i].ID == id {
+			a.rows[i].Enabled = enabled
+			return nil
+		}
+	}
+	return run.ErrUnknownID
+}
 func (a *fakeAPI) Trust(_ context.Context, id, digest string, trusted bool) error {
 	if a.trust == nil {
 		return run.ErrUnknownID

@@ -53,6 +53,7 @@ var methods = []method{
 	request("agent/resolve", (*bridge).resolve, ResolveParams{}, OK{}),
 	request("agent/decisions", (*bridge).decisions, DecisionsParams{}, DecisionsResult{}),
 	request("agent/hooks", (*bridge).hooks, HooksParams{}, HooksResult{}),
+	request("agent/setHook", (*bridge).setHook, SetHookParams{}, OK{}),
 	request("agent/explain", (*bridge).explain, ExplainParams{}, ExplainResult{}),
 	request("agent/undo", (*bridge).undoRun, UndoParams{}, UndoResult{}),
 	request("agent/trust", (*bridge).trust, TrustParams{}, OK{}),

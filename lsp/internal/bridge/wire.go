@@ -240,6 +240,13 @@ type DecisionsResult struct {
 // HooksParams are those of agent/hooks.
 type HooksParams struct{ folderParam }
 
+// SetHookParams are those of agent/setHook.
+type SetHookParams struct {
+	folderParam
+	ID      string `json:"id" doc:"a hook's id, as agent/hooks lists it"`
+	Enabled *bool  `json:"enabled" doc:"false switches it off from the next event on, for as long as the server lives"`
+}
+
 // HooksResult is that of agent/hooks.
 type HooksResult struct {
 	Hooks []Hook `json:"hooks"`
