@@ -82,11 +82,15 @@ func TestBrokenHandlersFailClosed(t *testing.T) {
 		want string
 		kind FailureKind
 	}{
-		"error":     {func(context.Context, *event.ToolGate) (Answer, error) { return Answer{}, errors.New("down") }, "handler guard of tool:gate: down", ScriptFailure},
-		"panic":     {func(context.Context, *event.ToolGate) (Answer, error) { panic("oops") }, "panic: oops", ScriptFailure},
-		"retry":     {func(context.Context, *event.ToolGate) (Answer, error) { return Answer{Action: contract.Retry}, nil }, "cannot retry", Malformed},
-		"modify":    {func(context.Context, *event.ToolGate) (Answer, error) { return Answer{Action: contract.Modify, Value: "x"}, nil }, "not honoured", Malformed},
-		"not plain": {func(context.Context, *event.ToolGate) (Answer, error) { return Answer{Action: contract.Substitute, Value: struct{}{}}, nil }, "not plain data", Malformed},
+		"error": {func(context.Context, *event.ToolGate) (Answer, error) { return Answer{}, errors.New("down") }, "handler guard of tool:gate: down", ScriptFailure},
+		"panic": {func(context.Context, *event.ToolGate) (Answer, error) { panic("oops") }, "panic: oops", ScriptFailure},
+		"retry": {func(context.Context, *event.ToolGate) (Answer, error) { return Answer{Action: contract.Retry}, nil }, "cannot retry", Malformed},
+		"modify": {func(context.Context, *event.ToolGate) (Answer, error) {
+			return Answer{Action: contract.Modify, Value: "x"}, nil
+		}, "not honoured", Malformed},
+		"not plain": {func(context.Context, *event.ToolGate) (Answer, error) {
+			return Answer{Action: contract.Substitute, Value: struct{}{}}, nil
+		}, "not plain data", Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &Bus{}
