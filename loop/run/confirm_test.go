@@ -147,3 +147,20 @@ func wait[T any](t *testing.T, c <-chan T) T {
 		panic("unreachable")
 	}
 }
+
+func TestWhatCannotBePutBackEndsTheRun(t *testing.T) {
+	r := unconfined(t)
+	big := strings.Repeat("x", 2<<20) // its bytes are not kept
+	r.file("AGENTS.md", big)
+	r.screen.answer = answerWith(report.Answer{Outcome: report.AllowOnce})
+	end := r.wait(r.start("x").RunID)
+	if end.Status != report.Failed || end.StopReason != report.StopPolicy || !strings.Contains(end.Error, "AGENTS.md left changed") {
+		t.Errorf("the run ended %+v", end)
+	}
+	if len(r.screen.shown) != 1 {
+		t.Errorf("%d approvals, want that of the command only", len(r.screen.shown))
+	}
+	if got := r.content(r.dir+"/ws/.envrc") + r.content(r.dir+"/ws/CLAUDE.md"); got != "<none>be brief\n" {
+		t.Errorf("what can be put back is %q", got)
+	}
+}
