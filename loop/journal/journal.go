@@ -32,7 +32,7 @@ type Journal struct {
 	read  *sql.DB
 	write *sql.DB
 
-	writerMu sync.Mutex // one writer in this process, so that none waits busily
+	writerMu turns // one writer in this process, so that none waits busily
 	conn     *sql.Conn
 	append   *sql.Stmt
 	heads    map[string]head // newest link of the sessions that this process writes
@@ -62,7 +62,7 @@ func Open(path string) (*Journal, error) {
 	if err := private(path); err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
-	j := &Journal{path: path, owner: newOwner(), heads: map[string]head{}}
+	j := &Journal{path: path, writerMu: newTurns(), owner: newOwner(), heads: map[string]head{}}
 	if err := j.open(); err != nil {
 		err = errors.Join(err, j.Close())
 		return nil, j.explain(err)
