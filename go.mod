@@ -2,6 +2,8 @@ module agent-ls
 
 go 1.26.0
 
+ignore ./editors/vscode/node_modules
+
 require (
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/aymanbagabas/go-udiff v0.4.2
@@ -25,11 +27,12 @@ require (
 	golang.org/x/oauth2 v0.35.0
 	golang.org/x/sys v0.50.0
 	golang.org/x/term v0.48.0
-	golang.org/x/text v0.43.0
 	golang.org/x/tools v0.52.0
 	modernc.org/sqlite v1.62.0
 	mvdan.cc/sh/v3 v3.14.1
 )
+
+require golang.org/x/text v0.43.0 // indirect
 
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

@@ -189,6 +189,7 @@ func (s *Server) once(ctx context.Context, before bool, connected func()) error 
 	defer stop()
 	client := sdk.NewClient(&sdk.Implementation{Name: "agent-ls", Version: s.pool.opt.Version}, s.clientOptions(ctx))
 	if s.def.Root != "" && s.def.URL == "" {
+		//lint:ignore SA1019 the servers that people run today ask for roots, and the protocol keeps them for a year
 		client.AddRoots(&sdk.Root{URI: fileURI(s.def.Root), Name: "workspace"})
 	}
 	session, err := client.Connect(start, t, nil)
@@ -252,6 +253,7 @@ func (s *Server) clientOptions(ctx context.Context) *sdk.ClientOptions {
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.progressed(r.Params) },
 	}
 	if s.def.URL == "" {
+		//lint:ignore SA1019 as above: without it the client sends no roots
 		o.Capabilities.RootsV2 = &sdk.RootCapabilities{}
 	}
 	return o
