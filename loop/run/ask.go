@@ -132,8 +132,13 @@ func replied(reply report.Reply) loop.ToolResult {
 
 // openQuestion is a question that this process shows.
 type openQuestion struct {
-	reply chan report.Reply // gets the reply that won, once
-	take  func(*Settled)    // takes it down
+	won chan wonReply // gets the reply that won, once
+}
+
+// wonReply is the reply that counts, and who gave it.
+type wonReply struct {
+	report.Reply
+	by string
 }
 
 // awaitReply shows the question and waits for the first reply, wherever it
@@ -142,7 +147,7 @@ func (r *activeRun) awaitReply(ctx context.Context, q report.Question) (report.R
 	s := r.svc
 	show, takeDown := context.WithCancelCause(ctx)
 	defer takeDown(nil)
-	open := &openQuestion{reply: make(chan report.Reply, 1), take: func(e *Settled) { takeDown(e) }}
+	open := &openQuestion{won: make(chan wonReply, 1)}
 	s.asksMu.Lock()
 	s.questions[q.ID] = open
 	s.asksMu.Unlock()
@@ -153,14 +158,15 @@ func (r *activeRun) awaitReply(ctx context.Context, q report.Question) (report.R
 	}()
 	r.busy.Go(func() { s.showQuestion(show, q) })
 	select {
-	case reply := <-open.reply:
-		return reply, nil
-	case <-show.Done():
+	case won := <-open.won:
+		takeDown(&Settled{By: won.by}) // before the call goes on: whoever shows it learns why it goes
+		return won.Reply, nil
+	case <-ctx.Done():
 		select {
-		case reply := <-open.reply:
-			return reply, nil
+		case won := <-open.won:
+			return won.Reply, nil
 		default:
-			return report.Reply{}, context.Cause(show)
+			return report.Reply{}, context.Cause(ctx)
 		}
 	}
 }
@@ -212,8 +218,7 @@ func (s *Service) deliverReply(id string, reply report.Reply, by string) {
 	delete(s.questions, id)
 	s.asksMu.Unlock()
 	if open != nil {
-		open.reply <- reply
-		open.take(&Settled{By: by})
+		open.won <- wonReply{reply, by}
 	}
 }
 
