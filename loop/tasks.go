@@ -87,6 +87,9 @@ func (m *machine) reportTasks() {
 	m.Tasks = left
 }
 
+// notification says how a task ended. What it printed is not in it: this is
+// the host's own word, and output goes only where the gate and the hooks of
+// results see it, through the tool.
 func (t *Task) notification() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<task-notification>\ntask %s (%s) ", t.ID, t.Title)
@@ -102,7 +105,7 @@ func (t *Task) notification() string {
 		b.WriteString("\n" + t.Note)
 	}
 	if t.Output != "" {
-		b.WriteString("\nthe end of what it printed:\n" + t.Output)
+		b.WriteString("\nshell_output gives what it printed")
 	}
 	b.WriteString("\n</task-notification>")
 	return b.String()

@@ -134,6 +134,10 @@ func (l *loader) serverLimits(s *MCPServer, n *node, name string, one *layer) (o
 	}
 	if v := n.get("network"); v != nil && !one.restricted() {
 		s.Network = v.truth
+		if s.Network && l.noNetwork() {
+			s.Network = false
+			l.looser(one, v, "mcp."+name+".network", false)
+		}
 	}
 	ok = true
 	for _, patterns := range [][]string{s.Tools, s.Exclude} {
@@ -145,6 +149,16 @@ func (l *loader) serverLimits(s *MCPServer, n *node, name string, one *layer) (o
 		}
 	}
 	return ok
+}
+
+// noNetwork says whether the organisation keeps commands off the network. No
+// single server is let past that.
+func (l *loader) noNetwork() bool {
+	if l.org == nil {
+		return false
+	}
+	n := l.org.root().at("sandbox", "network")
+	return n != nil && !n.bad && !n.truth
 }
 
 func stringTable(n *node) map[string]string {

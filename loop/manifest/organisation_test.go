@@ -2,8 +2,11 @@ package manifest
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"agent-ls/hooks/check"
 )
 
 // Whatever is wrong with an organisation's policy, no run starts past it.
@@ -73,5 +76,24 @@ allow = ["shell"]
 	}
 	if len(cfg.Commands) != 2 || cfg.Commands[0].Command != "/usr/bin/guard" || !cfg.Commands[0].Required || !cfg.Commands[0].Trusted {
 		t.Errorf("command hooks %+v, want the organisation's required one first, trusted", cfg.Commands)
+	}
+}
+
+func TestNoServerIsLetPastTheOrganisationsNetwork(t *testing.T) {
+	const user = "-- config.toml --\n[mcp.issues]\ncommand = [\"issues\"]\nnetwork = true\n"
+	cfg, found := load(t, workspace(t, "-- policy.toml --\n[sandbox]\nnetwork = false\n"+user))
+	if len(cfg.MCP) != 1 || cfg.MCP[0].Network {
+		t.Errorf("servers %+v, want the one without the network", cfg.MCP)
+	}
+	if !slices.ContainsFunc(found, func(f check.Finding) bool {
+		return f.Code == CodeNotAllowedHere && strings.HasPrefix(f.Message, "mcp.issues.network has no effect") && strings.HasSuffix(f.Path, "config.toml")
+	}) {
+		t.Errorf("findings %v, want one about mcp.issues.network", found)
+	}
+	for _, policy := range []string{"", "-- policy.toml --\n[sandbox]\nnetwork = true\n", "-- policy.toml --\n[limits]\nturns = 5\n"} {
+		cfg, found = load(t, workspace(t, policy+user))
+		if len(found) > 0 || len(cfg.MCP) != 1 || !cfg.MCP[0].Network {
+			t.Errorf("under %q: servers %+v, findings %v", policy, cfg.MCP, found)
+		}
 	}
 }

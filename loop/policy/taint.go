@@ -160,6 +160,20 @@ func (r *Rules) CommandLabel(text, dir string) loop.Label {
 	return loop.NoLabel
 }
 
+// AnyCommandLabel is the highest label of what a program may read of which
+// nothing is known but that it runs where commands do.
+func (r *Rules) AnyCommandLabel() loop.Label {
+	if r == nil {
+		return loop.NoLabel
+	}
+	for _, level := range []loop.Label{loop.Private, loop.Internal} {
+		if r.taint.reading[level] != nil && r.holds(level) {
+			return level
+		}
+	}
+	return loop.NoLabel
+}
+
 // holds tells whether files of a level are there that commands could see.
 func (r *Rules) holds(level loop.Label) bool {
 	inRoot := false

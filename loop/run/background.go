@@ -24,7 +24,7 @@ const (
 	maxTasks     = 8         // of a session, at once
 	keptTasks    = 64        // in memory, ended ones included
 	taskOutput   = 256 << 10 // bytes of output kept for each
-	taskTail     = 4 << 10   // bytes of it that a notification has
+	taskTail     = 4 << 10   // bytes of it that the events of hooks have
 	stallAfter   = time.Minute
 	taskEndsSoon = endWithin / 2
 )

@@ -14,6 +14,7 @@ import (
 	"agent-ls/hooks/event"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/report"
+	"agent-ls/loop/sandbox"
 	"agent-ls/loop/trust"
 )
 
@@ -114,6 +115,25 @@ func TestARewriteIsJudgedLikeAnyCall(t *testing.T) {
 	r.wait(r.start("go").RunID)
 	if got := r.resultText(1); !strings.Contains(got, "denied") {
 		t.Errorf("the result is %q", got)
+	}
+}
+
+// What a rule denies to read is hidden from command hooks as from every other
+// command.
+func TestCommandHooksSeeNoDeniedFile(t *testing.T) {
+	r := newRig(t)
+	r.real(nil)
+	if !sandbox.Detect(r.config.Sandbox, sandbox.Dirs{Root: r.svc.opt.Root, State: r.svc.opt.StateDir, Cache: r.svc.opt.CacheDir}).InForce() {
+		t.Skip("no sandbox here")
+	}
+	r.file("denied.txt", "hunter2")
+	r.file("a.txt", "plain")
+	r.config.Policy = manifest.Policy{Default: "ask", Rules: []manifest.Rule{{Verdict: "deny", Text: "read_file(denied*)"}}}
+	r.command("user_prompt", `cat a.txt denied.txt >seen 2>/dev/null; true`)
+	r.model.turns = []turn{{text: "done"}}
+	r.wait(r.start("go").RunID)
+	if got := r.content(filepath.Join(r.dir, "ws", "seen")); got != "plain" {
+		t.Errorf("the hook saw %q", got)
 	}
 }
 

@@ -213,6 +213,11 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 			floor = floor.Without(m.APIKeyEnv)
 		}
 	}
+	rules, found := s.rules(cfg)
+	findings = append(findings, errorsOf(found)...)
+	if denied, outside, some := rules.HiddenFromCommands(); some {
+		floor = floor.Hide(denied, outside...)
+	}
 	if set, ok := g.set.(*hooks.Set); ok {
 		g.commands = s.commandHooks(p, floor)
 		var commands hooks.Commands
@@ -220,11 +225,6 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 			commands = g.commands
 		}
 		g.set = set.With(s.opt.Bus, commands).Without(s.hookOff)
-	}
-	rules, found := s.rules(cfg)
-	findings = append(findings, errorsOf(found)...)
-	if denied, outside, some := rules.HiddenFromCommands(); some {
-		floor = floor.Hide(denied, outside...)
 	}
 	g.sandbox, g.inForce, g.floor = floor.Describe(), floor.InForce(), floor
 	if rules != nil {

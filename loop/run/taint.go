@@ -47,6 +47,9 @@ func (d *dispatched) reads() {
 	if c := d.plan.Command; c != nil {
 		label = rules.CommandLabel(c.Line, c.Dir)
 	}
+	if t, ok := d.tool.(*serverTool); ok && t.server.config.URL == "" {
+		label = label.With(rules.AnyCommandLabel()) // nobody knows what its program reads
+	}
 	for _, p := range d.plan.Paths {
 		label = label.With(rules.LabelOf(p.Path))
 	}
@@ -54,7 +57,10 @@ func (d *dispatched) reads() {
 }
 
 // read is told by the tool of a file of which its result shows content.
-func (d *dispatched) read(path string) { d.carries(d.run.gear.rules.LabelOf(path)) }
+func (d *dispatched) read(path string) {
+	rules := d.run.gear.rules
+	d.carries(rules.LabelOf(path).With(rules.LabelOf(real(path))))
+}
 
 // carries notes that the call's result carries a label.
 func (d *dispatched) carries(label loop.Label) {

@@ -148,3 +148,29 @@ func TestSubAgentsInheritLabelsAndBringThemBack(t *testing.T) {
 		t.Errorf("the journal's label is %q, want private", got)
 	}
 }
+
+// What an MCP server that runs here answers may come from any file that
+// commands see.
+func TestAServersResultsBearTheLabelOfWhatItMayRead(t *testing.T) {
+	r := newRig(t)
+	r.realTools()
+	r.withServer(nil)
+	r.taint(map[string]string{"*.key": "private"}, map[string]string{"write_file": "public"})
+	r.file("a.key", "hunter2\n")
+	r.screen.answer = answerWith(report.Answer{Outcome: report.AllowOnce})
+	r.model.turns = []turn{
+		{calls: []string{`find_tools {}`}},
+		{calls: []string{`mcp__files__echo {"text":"x"}`}},
+		{calls: []string{`write_file {"path":"one.txt","content":"1"}`}},
+		{text: "ok"},
+	}
+	s := r.start("x")
+	r.wait(s.RunID)
+	if got := r.label(s.SessionID); got != loop.Private {
+		t.Errorf("the journal's label is %q, want private; events:\n%s", got, r.screen.text())
+	}
+	why := r.screen.shown[len(r.screen.shown)-1]
+	if why.Tool != "write_file" || !strings.Contains(strings.Join(why.Why, "; "), "the context holds what is private") {
+		t.Errorf("the last approval is %+v, want that of write_file", why)
+	}
+}

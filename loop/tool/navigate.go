@@ -97,7 +97,7 @@ func (t *navigate) Run(ctx context.Context, call loop.Invocation) loop.ToolResul
 	if err != nil {
 		return t.unanswered(ctx, string(t.kind), err)
 	}
-	return t.places(ctx, got.Places)
+	return t.places(ctx, got.Places, call.Read)
 }
 
 // place finds the symbol in its line.
@@ -164,24 +164,37 @@ func isWord(r rune) bool {
 	return r != utf8.RuneError && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// places lays out places with the line that is there.
-func (t *navigate) places(ctx context.Context, places []Place) loop.ToolResult {
+// places lays out places with the line that is there, and tells read, if it is
+// not nil, once of each file of which something is shown.
+func (t *navigate) places(ctx context.Context, places []Place, read func(path string)) loop.ToolResult {
 	if len(places) == 0 {
 		return success("the editor's language servers know of none")
 	}
 	var b strings.Builder
 	texts := map[string][]string{}
+	told := map[string]bool{}
+	shows := func(path string) {
+		if read != nil && !told[path] {
+			read(path)
+		}
+		told[path] = true
+	}
 	for i, p := range places {
 		if i == maxShownPlaces {
 			fmt.Fprintf(&b, "(%d more)\n", len(places)-i)
 			break
 		}
 		if t.kind == Symbols {
+			shows(p.Path)
 			fmt.Fprintf(&b, "%s%s %s", strings.Repeat("  ", min(p.Depth, 10)), p.Kind, visible(p.Name))
 			fmt.Fprintf(&b, "  %s:%d\n", t.show(p.Path), p.Line)
 			continue
 		}
-		fmt.Fprintf(&b, "%s:%d:%d: %s\n", t.show(p.Path), p.Line, p.Column, t.lineOf(ctx, texts, p))
+		line := t.lineOf(ctx, texts, p)
+		if line != "" {
+			shows(p.Path)
+		}
+		fmt.Fprintf(&b, "%s:%d:%d: %s\n", t.show(p.Path), p.Line, p.Column, line)
 	}
 	return success(strings.TrimRight(b.String(), "\n"))
 }

@@ -668,6 +668,29 @@ func TestNavigationTools(t *testing.T) {
 	none.wants(none.call("definition", args{"path": "a.go", "line": 3, "symbol": "Add"}), loop.CallError, "does not let the agent use its language servers")
 }
 
+// Taint follows what was shown, so each file of it is told of, once.
+func TestNavigationTellsOfTheFilesThatItShows(t *testing.T) {
+	e := &pointing{}
+	b := newBench(t, map[string]string{"a.go": "package a\n\nvar Key = 1\n", "b.go": "package a\n", "c.go": "package a\n"}, func(o *Options) { o.Editor = e })
+	at := func(name string) string { return filepath.Join(b.root, name) }
+	e.answer = Navigated{Places: []Place{
+		{Path: at("b.go"), Line: 1, Column: 1, Name: "b"}, {Path: at("a.go"), Line: 3, Column: 5, Name: "Key"}, {Path: at("b.go"), Line: 1, Column: 9, Name: "b"},
+	}}
+	for tool, a := range map[string]args{
+		"definition": {"path": "c.go", "line": 1, "symbol": "a"},
+		"references": {"path": "c.go", "line": 1, "symbol": "a"},
+		"symbols":    {"query": "K"},
+	} {
+		var read []string
+		b.wants(b.callWith(context.Background(), tool, a, func(c *loop.Invocation) {
+			c.Read = func(path string) { read = append(read, filepath.Base(path)) }
+		}), loop.CallOK)
+		if !slices.Equal(read, []string{"b.go", "a.go"}) {
+			t.Errorf("%s told of %v", tool, read)
+		}
+	}
+}
+
 func TestRenameWritesWhatWasJudged(t *testing.T) {
 	files := map[string]string{"a.go": "x := 1\n", "b.go": "y(x)\n"}
 	e := &pointing{}
