@@ -63,6 +63,9 @@ type FileEdit struct {
 type Invocation struct {
 	CallID    string
 	Arguments json.RawMessage
+	// Judged is the plan that the gate let through. A tool touches no path
+	// that is not in it, and makes no edit that is not in it.
+	Judged Plan
 	// Hunks, when not nil, are the numbers of the accepted hunks of an edit.
 	Hunks []int
 	// Output receives what a running tool prints, for show only.

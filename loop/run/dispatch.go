@@ -454,7 +454,7 @@ func (d *dispatched) perform(ctx context.Context) {
 		return
 	}
 	inv := loop.Invocation{
-		CallID: d.call.ID, Arguments: d.args, Hunks: d.call.Hunks,
+		CallID: d.call.ID, Arguments: d.args, Judged: d.plan, Hunks: d.call.Hunks,
 		Output: d.output, Changed: d.changed, Read: d.read,
 		Todos: r.todoList(&d.state), KeepTodos: d.keepTodos,
 		Confirm: d.confirm, Alarm: d.alarm, Keep: d.keep,

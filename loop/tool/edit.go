@@ -34,23 +34,24 @@ func (t *editFile) Spec() loop.ToolSpec {
 }
 
 func (t *editFile) Prepare(ctx context.Context, args json.RawMessage) (loop.Plan, error) {
-	e, err := t.edit(ctx, args)
+	e, err := t.edit(ctx, args, nil)
 	if err != nil {
-		return loop.Plan{}, err
+		return t.unsaid("edit ", err)
 	}
-	return t.planEdit("edit", args, "edit ", e), nil
+	return t.planEdit("edit ", e), nil
 }
 
 func (t *editFile) Run(ctx context.Context, call loop.Invocation) loop.ToolResult {
-	e, err := t.edit(ctx, call.Arguments)
+	e, err := t.edit(ctx, call.Arguments, &call)
 	if err != nil {
 		return t.failed(ctx, err)
 	}
 	return t.apply(ctx, "edit", call, e)
 }
 
-// edit is what the call would make of the file.
-func (t *editFile) edit(ctx context.Context, args json.RawMessage) (loop.FileEdit, error) {
+// edit is what the call would make of the file. The call is nil while it is
+// prepared.
+func (t *editFile) edit(ctx context.Context, args json.RawMessage, call *loop.Invocation) (loop.FileEdit, error) {
 	var a editArgs
 	if err := decode(args, &a); err != nil {
 		return loop.FileEdit{}, err
@@ -58,21 +59,24 @@ func (t *editFile) edit(ctx context.Context, args json.RawMessage) (loop.FileEdi
 	if a.OldString == a.NewString {
 		return loop.FileEdit{}, errors.New("old_string and new_string are the same")
 	}
-	path, before, err := t.editable(ctx, a.Path)
+	path, before, err := t.editable(ctx, a.Path, call)
 	if err != nil {
 		return loop.FileEdit{}, err
 	}
 	after, err := replace(before, a)
 	if err != nil {
-		return loop.FileEdit{}, fmt.Errorf("%s: %w", t.show(path), err)
+		return loop.FileEdit{}, t.withhold(path, before, fmt.Errorf("%s: %w", t.show(path), err))
 	}
 	return loop.FileEdit{Path: path, Before: before, After: after}, nil
 }
 
 // editable reads a file that may be edited: it is there, it is text, and the
 // session has seen it as it is now.
-func (w *workspace) editable(ctx context.Context, name string) (path string, before []byte, err error) {
+func (w *workspace) editable(ctx context.Context, name string, call *loop.Invocation) (path string, before []byte, err error) {
 	path, err = w.resolve(name)
+	if err == nil {
+		err = w.judged(call, path)
+	}
 	if err == nil {
 		err = w.size(path, maxReadFile)
 	}

@@ -46,7 +46,6 @@ func (t *globFiles) Prepare(_ context.Context, args json.RawMessage) (loop.Plan,
 	if err != nil {
 		return loop.Plan{}, err
 	}
-	t.plan("glob", args, planned{path: dir})
 	return loop.Plan{Effect: loop.Read, Title: "glob " + a.Pattern, Paths: []loop.PathAccess{{Path: dir}}, ConcurrencySafe: true}, nil
 }
 
@@ -89,7 +88,7 @@ func (t *globFiles) Run(ctx context.Context, call loop.Invocation) loop.ToolResu
 	}
 	dir, pattern, err := t.pattern(a)
 	if err == nil {
-		_, err = t.check("glob", call.Arguments, dir)
+		err = t.judged(&call, dir)
 	}
 	if err != nil {
 		return t.failed(ctx, err)

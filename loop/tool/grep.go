@@ -58,7 +58,6 @@ func (t *grepFiles) Prepare(_ context.Context, args json.RawMessage) (loop.Plan,
 	if err != nil {
 		return loop.Plan{}, err
 	}
-	t.plan("grep", args, planned{path: path})
 	return loop.Plan{Effect: loop.Read, Title: "grep " + a.Pattern, Paths: []loop.PathAccess{{Path: path}}, ConcurrencySafe: true}, nil
 }
 
@@ -93,7 +92,7 @@ type match struct {
 func (t *grepFiles) Run(ctx context.Context, call loop.Invocation) loop.ToolResult {
 	a, path, re, err := t.arguments(call.Arguments)
 	if err == nil {
-		_, err = t.check("grep", call.Arguments, path)
+		err = t.judged(&call, path)
 	}
 	if err == nil && !exists(path) {
 		if _, open := t.Files.Open()[path]; !open {

@@ -37,7 +37,6 @@ func (t *listFiles) Prepare(_ context.Context, args json.RawMessage) (loop.Plan,
 	if err != nil {
 		return loop.Plan{}, err
 	}
-	t.plan("list_files", args, planned{path: dir})
 	return loop.Plan{Effect: loop.Read, Title: "list " + t.show(dir), Paths: []loop.PathAccess{{Path: dir}}, ConcurrencySafe: true}, nil
 }
 
@@ -58,7 +57,7 @@ func (t *listFiles) folder(args json.RawMessage) (a listArgs, dir string, err er
 func (t *listFiles) Run(ctx context.Context, call loop.Invocation) loop.ToolResult {
 	a, dir, err := t.folder(call.Arguments)
 	if err == nil {
-		_, err = t.check("list_files", call.Arguments, dir)
+		err = t.judged(&call, dir)
 	}
 	if err != nil {
 		return t.failed(ctx, err)

@@ -32,15 +32,15 @@ func (t *multiEdit) Spec() loop.ToolSpec {
 }
 
 func (t *multiEdit) Prepare(ctx context.Context, args json.RawMessage) (loop.Plan, error) {
-	e, err := t.edit(ctx, args)
+	e, err := t.edit(ctx, args, nil)
 	if err != nil {
-		return loop.Plan{}, err
+		return t.unsaid("edit ", err)
 	}
-	return t.planEdit("multi_edit", args, "edit ", e), nil
+	return t.planEdit("edit ", e), nil
 }
 
 func (t *multiEdit) Run(ctx context.Context, call loop.Invocation) loop.ToolResult {
-	e, err := t.edit(ctx, call.Arguments)
+	e, err := t.edit(ctx, call.Arguments, &call)
 	if err != nil {
 		return t.failed(ctx, err)
 	}
@@ -48,13 +48,13 @@ func (t *multiEdit) Run(ctx context.Context, call loop.Invocation) loop.ToolResu
 }
 
 // edit is what all replacements together make of the file. One that does not
-// fit fails the call: none is made then.
-func (t *multiEdit) edit(ctx context.Context, args json.RawMessage) (loop.FileEdit, error) {
+// fit fails the call: none is made then. The call is nil while it is prepared.
+func (t *multiEdit) edit(ctx context.Context, args json.RawMessage, call *loop.Invocation) (loop.FileEdit, error) {
 	var a multiEditArgs
 	if err := decode(args, &a); err != nil {
 		return loop.FileEdit{}, err
 	}
-	path, before, err := t.editable(ctx, a.Path)
+	path, before, err := t.editable(ctx, a.Path, call)
 	if err != nil {
 		return loop.FileEdit{}, err
 	}
@@ -66,7 +66,9 @@ func (t *multiEdit) edit(ctx context.Context, args json.RawMessage) (loop.FileEd
 			err = fmt.Errorf("the file would have %d bytes, more than %d", len(after), maxReadFile)
 		}
 		if err != nil {
-			return loop.FileEdit{}, fmt.Errorf("%s: edit %d of %d: %w; none of them was made", t.show(path), i+1, len(a.Edits), err)
+			// Even that an earlier one fits says what is in the file.
+			err = fmt.Errorf("%s: edit %d of %d: %w; none of them was made", t.show(path), i+1, len(a.Edits), err)
+			return loop.FileEdit{}, t.withhold(path, before, err)
 		}
 	}
 	return loop.FileEdit{Path: path, Before: before, After: after}, nil

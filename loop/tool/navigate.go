@@ -70,7 +70,6 @@ func (t *navigate) Prepare(_ context.Context, args json.RawMessage) (loop.Plan, 
 	if err != nil {
 		return p, err
 	}
-	t.plan(string(t.kind), args, planned{path: path})
 	p.Paths = []loop.PathAccess{{Path: path}}
 	p.Title = strings.TrimSpace(fmt.Sprintf("%s of %s in %s", t.kind, a.Symbol, t.show(path)))
 	if t.kind == Symbols {
@@ -87,7 +86,7 @@ func (t *navigate) Run(ctx context.Context, call loop.Invocation) loop.ToolResul
 	n := Navigation{Kind: t.kind, Query: a.Query}
 	if a.Path != "" {
 		var err error
-		if n, err = t.place(ctx, string(t.kind), call.Arguments, a); err != nil {
+		if n, err = t.place(ctx, t.kind, &call, a); err != nil {
 			return t.failed(ctx, err)
 		}
 	}
@@ -100,12 +99,13 @@ func (t *navigate) Run(ctx context.Context, call loop.Invocation) loop.ToolResul
 	return t.places(ctx, got.Places, call.Read)
 }
 
-// place finds the symbol in its line.
-func (w *workspace) place(ctx context.Context, name string, args json.RawMessage, a placeArgs) (Navigation, error) {
-	n := Navigation{Kind: NavigationKind(name), Line: a.Line, NewName: a.NewName}
+// place finds the symbol in its line, for a call that passed the gate or, with
+// none, for one that is prepared.
+func (w *workspace) place(ctx context.Context, kind NavigationKind, call *loop.Invocation, a placeArgs) (Navigation, error) {
+	n := Navigation{Kind: kind, Line: a.Line, NewName: a.NewName}
 	path, err := w.resolve(a.Path)
 	if err == nil {
-		_, err = w.check(name, args, path)
+		err = w.judged(call, path)
 	}
 	if err == nil && w.Hide(path) {
 		err = fmt.Errorf("%s may not be read", w.show(path))
@@ -128,11 +128,11 @@ func (w *workspace) place(ctx context.Context, name string, args json.RawMessage
 	}
 	lines := strings.Split(plainOf(text.Bytes).text, "\n")
 	if a.Line > len(lines) {
-		return n, fmt.Errorf("%s has %d lines; line %d is past its end", w.show(path), len(lines), a.Line)
+		return n, w.withhold(path, text.Bytes, fmt.Errorf("%s has %d lines; line %d is past its end", w.show(path), len(lines), a.Line))
 	}
 	at := wordAt(lines[a.Line-1], a.Symbol)
 	if at < 0 {
-		return n, fmt.Errorf("line %d of %s has no %q in it; it is: %s", a.Line, w.show(path), a.Symbol, cut(strings.TrimSpace(lines[a.Line-1]), 200))
+		return n, w.withhold(path, text.Bytes, fmt.Errorf("line %d of %s has no %q in it; it is: %s", a.Line, w.show(path), a.Symbol, cut(strings.TrimSpace(lines[a.Line-1]), 200)))
 	}
 	n.Column = utf8.RuneCountInString(lines[a.Line-1][:at]) + 1
 	return n, nil

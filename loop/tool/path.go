@@ -4,37 +4,19 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 
 	"agent-ls/loop"
 )
 
 // workspace is what the tools of one session share.
-type workspace struct {
-	Options
-
-	mu    sync.Mutex
-	plans map[string]planned // by tool and arguments
-}
-
-// planned is what the last Prepare of some arguments found, so that Run can
-// tell whether the world has moved since policy looked.
-type planned struct {
-	path   string
-	digest string // of the bytes before; "" for a file that did not exist
-	edits  bool
-}
-
-// maxPlans bounds what is remembered; an older plan that was dropped is made
-// again from the same arguments.
-const maxPlans = 512
+type workspace struct{ Options }
 
 const maxLinks = 40
 
@@ -94,33 +76,54 @@ func resolvePath(root, name string) (string, error) {
 
 func (w *workspace) resolve(name string) (string, error) { return resolvePath(w.Root, name) }
 
-// key names a tool with its arguments.
-func planKey(tool string, args json.RawMessage) string {
-	sum := sha256.Sum256(append([]byte(tool+"\x00"), args...))
-	return string(sum[:])
-}
-
-func (w *workspace) plan(tool string, args json.RawMessage, p planned) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.plans) >= maxPlans {
-		clear(w.plans)
-	}
-	w.plans[planKey(tool, args)] = p
-}
-
-// check holds what a call is about to do against what was planned.
-func (w *workspace) check(tool string, args json.RawMessage, path string) (planned, error) {
-	w.mu.Lock()
-	p, ok := w.plans[planKey(tool, args)]
-	w.mu.Unlock()
+// judged holds a path that a call is about to touch against those that the
+// gate judged for this very call. No call, as while it is prepared, means that
+// nothing was judged yet and nothing is told.
+func (w *workspace) judged(call *loop.Invocation, path string) error {
 	switch {
-	case !ok && !within(w.Root, path):
-		return p, fmt.Errorf("%s is outside the workspace and nobody has judged this call", path)
-	case ok && p.path != path:
-		return p, fmt.Errorf("the path leads to %s now; it led to %s when the call was judged. Nothing was done; call again", w.show(path), w.show(p.path))
+	case call == nil || slices.ContainsFunc(call.Judged.Paths, func(p loop.PathAccess) bool { return p.Path == path }):
+		return nil
+	case len(call.Judged.Paths) == 0:
+		return fmt.Errorf("nobody has judged that this call touches %s. Nothing was done; call again", w.show(path))
 	}
-	return p, nil
+	return fmt.Errorf("the path leads to %s now; it led to %s when the call was judged. Nothing was done; call again", w.show(path), w.show(call.Judged.Paths[0].Path))
+}
+
+// errUnjudged is why a call does not write: what it would change was not there
+// to be judged when the gate looked.
+var errUnjudged = errors.New("what this would change was not judged; nothing was written; call again")
+
+// withheld is why a call cannot be done, in words that show what is in a file
+// that the session does not know. Only a call that passed the gate says them.
+type withheld struct {
+	path string
+	err  error
+}
+
+func (e *withheld) Error() string { return e.err.Error() }
+func (e *withheld) Unwrap() error { return e.err }
+
+// withhold keeps the words of an error from whoever has not read the file as
+// it is now.
+func (w *workspace) withhold(path string, now []byte, err error) error {
+	if w.Tracker.Seen(path) == digestOf(now) {
+		return err
+	}
+	return &withheld{path, err}
+}
+
+// unsaid is the plan of a writing call that cannot be done for reasons that
+// nobody may hear before the gate has judged its path: it has the path and no
+// edits, and running it says why. Every other error is returned.
+func (w *workspace) unsaid(verb string, err error) (loop.Plan, error) {
+	var held *withheld
+	if !errors.As(err, &held) {
+		return loop.Plan{}, err
+	}
+	return loop.Plan{
+		Effect: loop.Write, Title: verb + w.show(held.path),
+		Paths: []loop.PathAccess{{Path: held.path, Write: true}},
+	}, nil
 }
 
 // within tells whether a path is the folder or lies below it.

@@ -46,7 +46,6 @@ func (t *readFile) Prepare(_ context.Context, args json.RawMessage) (loop.Plan, 
 	if err != nil {
 		return loop.Plan{}, err
 	}
-	t.plan("read_file", args, planned{path: path})
 	title := "read " + t.show(path)
 	if a.Offset > 0 || a.Limit > 0 {
 		title += fmt.Sprintf(" from line %d", max(1, a.Offset))
@@ -61,7 +60,7 @@ func (t *readFile) Run(ctx context.Context, call loop.Invocation) loop.ToolResul
 	}
 	path, err := t.resolve(a.Path)
 	if err == nil {
-		_, err = t.check("read_file", call.Arguments, path)
+		err = t.judged(&call, path)
 	}
 	if err == nil && t.Hide(path) {
 		err = fmt.Errorf("%s may not be read", t.show(path))

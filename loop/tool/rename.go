@@ -36,26 +36,39 @@ func (t *renameTool) Prepare(ctx context.Context, args json.RawMessage) (loop.Pl
 	if err != nil {
 		return loop.Plan{}, err
 	}
-	t.plan("rename", args, planned{path: path})
-	edits, err := t.edits(ctx, args, a)
-	if err != nil {
+	edits, err := t.edits(ctx, a, nil)
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return loop.Plan{}, err
+	case err != nil:
+		return t.unsaid(fmt.Sprintf("rename %s to %s in ", a.Symbol, a.NewName), err)
 	}
 	p := loop.Plan{Effect: loop.Write, Title: fmt.Sprintf("rename %s to %s in %d files", a.Symbol, a.NewName, len(edits)), Edits: edits}
 	for _, e := range edits {
 		p.Paths = append(p.Paths, loop.PathAccess{Path: e.Path, Write: true})
 	}
-	t.plan("rename", args, planned{path: path, digest: editsDigest(edits), edits: true})
+	if !slices.ContainsFunc(edits, func(e loop.FileEdit) bool { return e.Path == path }) {
+		p.Paths = append(p.Paths, loop.PathAccess{Path: path, Write: true}) // its line is looked at all the same
+	}
 	return p, nil
 }
 
 // edits asks the editor what a rename would change. A file outside the
-// workspace, or one that may not be read, fails it whole.
-func (t *renameTool) edits(ctx context.Context, args json.RawMessage, a placeArgs) ([]loop.FileEdit, error) {
-	n, err := t.place(ctx, "rename", args, a)
+// workspace, or one that may not be read, fails it whole. The call is nil while
+// it is prepared. What the language servers say tells of what is in the file.
+func (t *renameTool) edits(ctx context.Context, a placeArgs, call *loop.Invocation) ([]loop.FileEdit, error) {
+	n, err := t.place(ctx, Rename, call, a)
 	if err != nil {
 		return nil, err
 	}
+	edits, err := t.asked(ctx, a, n)
+	if err != nil {
+		return nil, &withheld{n.Path, err}
+	}
+	return edits, nil
+}
+
+func (t *renameTool) asked(ctx context.Context, a placeArgs, n Navigation) ([]loop.FileEdit, error) {
 	limited, cancel := context.WithTimeout(ctx, editorTime)
 	defer cancel()
 	got, err := t.Editor.Navigate(limited, n)
@@ -80,28 +93,18 @@ func (t *renameTool) edits(ctx context.Context, args json.RawMessage, a placeArg
 	return got.Edits, nil
 }
 
-func editsDigest(edits []loop.FileEdit) string {
-	var all []byte
-	for _, e := range edits {
-		all = fmt.Appendf(all, "%s\x00%s\x00%s\x00", e.Path, digestOf(e.Before), digestOf(e.After))
-	}
-	return digestOf(all)
-}
-
 func (t *renameTool) Run(ctx context.Context, call loop.Invocation) loop.ToolResult {
 	var a placeArgs
 	if err := decode(call.Arguments, &a); err != nil {
 		return failure(err.Error())
 	}
-	edits, err := t.edits(ctx, call.Arguments, a)
-	if err != nil {
-		return t.failed(ctx, err)
-	}
-	p, err := t.check("rename", call.Arguments, mustResolve(t.workspace, a.Path))
+	edits, err := t.edits(ctx, a, &call)
 	switch {
 	case err != nil:
 		return t.failed(ctx, err)
-	case p.edits && p.digest != editsDigest(edits):
+	case len(call.Judged.Edits) == 0:
+		return failure(errUnjudged.Error())
+	case !slices.EqualFunc(call.Judged.Edits, edits, sameEdit):
 		return failure("what this rename would change is not what it was when it was judged. Nothing was written; call again")
 	case call.Hunks != nil && len(edits) == 1:
 		edits[0].After = ApplyHunks(edits[0].Before, edits[0].After, call.Hunks)
@@ -125,14 +128,4 @@ func (t *renameTool) Run(ctx context.Context, call loop.Invocation) loop.ToolRes
 		done = append(done, t.show(e.Path))
 	}
 	return success(fmt.Sprintf("renamed %s to %s in %s", a.Symbol, a.NewName, few(done)))
-}
-
-// mustResolve resolves a path that was resolved a moment ago; "" when it
-// cannot be any more, which is no path that was judged.
-func mustResolve(w *workspace, name string) string {
-	path, err := w.resolve(name)
-	if err != nil {
-		return ""
-	}
-	return path
 }

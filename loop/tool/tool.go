@@ -60,7 +60,7 @@ func Builtin(o Options) []loop.Tool {
 	if o.Editor == nil {
 		o.Editor = noEditor{}
 	}
-	w := &workspace{Options: o, plans: map[string]planned{}}
+	w := &workspace{o}
 	return []loop.Tool{
 		&readFile{w}, &writeFile{w}, &editFile{w}, &multiEdit{w}, &globFiles{w}, &grepFiles{w}, &listFiles{w}, &shellTool{w},
 		todoRead{}, todoWrite{}, &diagnosticsTool{w},

@@ -100,10 +100,11 @@ func (b *bench) callWith(ctx context.Context, name string, a args, change func(*
 	if err != nil {
 		return loop.ToolResult{Text: err.Error(), IsError: true, Outcome: loop.CallInvalid}
 	}
-	if _, err := tool.Prepare(ctx, valid); err != nil {
+	plan, err := tool.Prepare(ctx, valid)
+	if err != nil {
 		return loop.ToolResult{Text: err.Error(), IsError: true, Outcome: loop.CallInvalid}
 	}
-	call := loop.Invocation{CallID: "1", Arguments: valid}
+	call := loop.Invocation{CallID: "1", Arguments: valid, Judged: plan}
 	change(&call)
 	return tool.Run(ctx, call)
 }
@@ -201,12 +202,13 @@ func TestFileChangedBetweenApprovalAndRun(t *testing.T) {
 	b.call("read_file", args{"path": "f"})
 	tool := b.tool("edit")
 	a := arguments(t, args{"path": "f", "old_string": "one", "new_string": "two"})
-	if _, err := tool.Prepare(t.Context(), a); err != nil {
+	plan, err := tool.Prepare(t.Context(), a)
+	if err != nil {
 		t.Fatal(err)
 	}
 	b.put("f", "one and more\n")
 	b.call("read_file", args{"path": "f"})
-	r := tool.Run(t.Context(), loop.Invocation{Arguments: a})
+	r := tool.Run(t.Context(), loop.Invocation{Arguments: a, Judged: plan})
 	b.wants(r, loop.CallError, "Nothing was written", "sha256:")
 	if b.text("f") != "one and more\n" {
 		t.Errorf("the file was written: %q", b.text("f"))
@@ -238,7 +240,7 @@ func TestLinkSwappedBetweenApprovalAndRun(t *testing.T) {
 		if err := os.Symlink("secret", link); err != nil {
 			t.Fatal(err)
 		}
-		r := b.tool(name).Run(t.Context(), loop.Invocation{Arguments: raw})
+		r := b.tool(name).Run(t.Context(), loop.Invocation{Arguments: raw, Judged: plan})
 		if !r.IsError || strings.Contains(r.Text, "secret\n") {
 			t.Errorf("%s went through the swapped link: %s", name, r.Text)
 		}
@@ -707,17 +709,18 @@ func TestRenameWritesWhatWasJudged(t *testing.T) {
 		t.Fatalf("plan %+v, %v", plan, err)
 	}
 	e.answer = Navigated{Edits: []loop.FileEdit{edit("a.go", "x := 1\n", "evil\n")}}
-	if r := rename.Run(context.Background(), loop.Invocation{Arguments: ask}); !strings.Contains(r.Text, "is not what it was when it was judged") || b.text("a.go") != "x := 1\n" {
+	if r := rename.Run(context.Background(), loop.Invocation{Arguments: ask, Judged: loop.Plan{Paths: plan.Paths}}); !strings.Contains(r.Text, "was not judged") || b.text("a.go") != "x := 1\n" {
+		t.Errorf("a plan without edits: %q", r.Text)
+	}
+	if r := rename.Run(context.Background(), loop.Invocation{Arguments: ask, Judged: plan}); !strings.Contains(r.Text, "is not what it was when it was judged") || b.text("a.go") != "x := 1\n" {
 		t.Errorf("another edit: %q", r.Text)
 	}
 	e.answer = Navigated{Edits: slices.Clone(both)}
 	var changed []string
-	r := rename.Run(context.Background(), loop.Invocation{Arguments: ask, Changed: func(f loop.FileEdit) { changed = append(changed, filepath.Base(f.Path)) }})
+	r := rename.Run(context.Background(), loop.Invocation{Arguments: ask, Judged: plan, Changed: func(f loop.FileEdit) { changed = append(changed, filepath.Base(f.Path)) }})
 	if r.IsError || b.text("a.go") != "z := 1\n" || b.text("b.go") != "y(z)\n" || len(changed) != 2 {
 		t.Errorf("renamed: %q, changed %v", r.Text, changed)
 	}
 	e.answer = Navigated{Edits: []loop.FileEdit{{Path: "/etc/passwd", Before: []byte("x"), After: []byte("y")}}}
-	if _, err := rename.Prepare(context.Background(), arguments(t, args{"path": "a.go", "line": 1, "symbol": "z", "new_name": "w"})); err == nil || !strings.Contains(err.Error(), "outside the workspace") {
-		t.Errorf("a rename that leaves the workspace: %v", err)
-	}
+	b.wants(b.call("rename", args{"path": "a.go", "line": 1, "symbol": "z", "new_name": "w"}), loop.CallError, "outside the workspace")
 }

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -30,7 +31,7 @@ func (t *writeFile) Spec() loop.ToolSpec {
 }
 
 func (t *writeFile) Prepare(ctx context.Context, args json.RawMessage) (loop.Plan, error) {
-	edit, err := t.edit(ctx, args)
+	edit, err := t.edit(ctx, args, nil)
 	if err != nil {
 		return loop.Plan{}, err
 	}
@@ -38,16 +39,20 @@ func (t *writeFile) Prepare(ctx context.Context, args json.RawMessage) (loop.Pla
 	if edit.Created {
 		verb = "create "
 	}
-	return t.planEdit("write_file", args, verb, edit), nil
+	return t.planEdit(verb, edit), nil
 }
 
-// edit is what the call would make of the file.
-func (t *writeFile) edit(ctx context.Context, args json.RawMessage) (loop.FileEdit, error) {
+// edit is what the call would make of the file. The call is nil while it is
+// prepared.
+func (t *writeFile) edit(ctx context.Context, args json.RawMessage, call *loop.Invocation) (loop.FileEdit, error) {
 	var a writeArgs
 	if err := decode(args, &a); err != nil {
 		return loop.FileEdit{}, err
 	}
 	path, err := t.resolve(a.Path)
+	if err == nil {
+		err = t.judged(call, path)
+	}
 	if err == nil {
 		err = t.size(path, maxReadFile)
 	}
@@ -94,7 +99,7 @@ func (w *workspace) wasRead(path string, now []byte) error {
 }
 
 func (t *writeFile) Run(ctx context.Context, call loop.Invocation) loop.ToolResult {
-	edit, err := t.edit(ctx, call.Arguments)
+	edit, err := t.edit(ctx, call.Arguments, &call)
 	if err != nil {
 		return t.failed(ctx, err)
 	}
@@ -102,8 +107,7 @@ func (t *writeFile) Run(ctx context.Context, call loop.Invocation) loop.ToolResu
 }
 
 // planEdit makes the plan of a call that changes one file.
-func (w *workspace) planEdit(tool string, args json.RawMessage, verb string, e loop.FileEdit) loop.Plan {
-	w.plan(tool, args, planned{path: e.Path, digest: digestIf(e.Before), edits: true})
+func (w *workspace) planEdit(verb string, e loop.FileEdit) loop.Plan {
 	return loop.Plan{
 		Effect: loop.Write, Title: verb + w.show(e.Path),
 		Paths: []loop.PathAccess{{Path: e.Path, Write: true}},
@@ -111,20 +115,22 @@ func (w *workspace) planEdit(tool string, args json.RawMessage, verb string, e l
 	}
 }
 
-func digestIf(b []byte) string {
-	if b == nil {
-		return ""
-	}
-	return digestOf(b)
+// sameEdit says whether two edits make the same of the same bytes. A file that
+// does not exist is no empty one.
+func sameEdit(a, b loop.FileEdit) bool {
+	return a.Path == b.Path && (a.Before == nil) == (b.Before == nil) && bytes.Equal(a.Before, b.Before) && bytes.Equal(a.After, b.After)
 }
 
 // apply writes what an admitted call makes of a file, or the accepted part.
 func (w *workspace) apply(ctx context.Context, tool string, call loop.Invocation, e loop.FileEdit) loop.ToolResult {
-	p, err := w.check(tool, call.Arguments, e.Path)
-	if err != nil {
+	if err := w.judged(&call, e.Path); err != nil {
 		return w.failed(ctx, err)
 	}
-	if p.edits && p.digest != digestIf(e.Before) {
+	i := slices.IndexFunc(call.Judged.Edits, func(j loop.FileEdit) bool { return j.Path == e.Path })
+	switch {
+	case i < 0:
+		return failure(errUnjudged.Error())
+	case !sameEdit(call.Judged.Edits[i], e):
 		return failure(w.conflict(ctx, e.Path))
 	}
 	var notes []string
@@ -138,7 +144,7 @@ func (w *workspace) apply(ctx context.Context, tool string, call loop.Invocation
 	if e.Before != nil && string(e.Before) == string(e.After) || call.Hunks != nil && e.Created && len(e.After) == 0 {
 		return loop.ToolResult{Text: w.show(e.Path) + " is as it was (" + digestOf(e.Before) + ")", Outcome: loop.CallOK, Notes: notes}
 	}
-	err = w.Files.Write(ctx, e.Path, e.Before, e.After)
+	err := w.Files.Write(ctx, e.Path, e.Before, e.After)
 	switch {
 	case errors.Is(err, loop.ErrFileChanged):
 		return failure(w.conflict(ctx, e.Path))
