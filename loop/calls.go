@@ -127,12 +127,7 @@ func (m *machine) call(e Event) {
 			m.resolved(i, e)
 		}
 	case Begun:
-		if m.Phase == Acting && m.Batch[i].Phase == CallQueued {
-			if c := m.Batch[i]; !c.Counted {
-				m.countCall(c.Tool)
-			}
-			m.setCall(i, func(c *Call) { c.Phase, c.Effect, c.Counted = CallRunning, e.Effect, true })
-		}
+		m.begun(i, e)
 	case Finished:
 		if e.Result == nil {
 			return
@@ -158,6 +153,26 @@ func (m *machine) call(e Event) {
 			m.batchDone()
 		}
 	}
+}
+
+// begun lets a call run. One that waits begins only when the event names the
+// approval that it waits for: a process that resumed the run found that nobody
+// needs to be asked any more.
+func (m *machine) begun(i int, e Event) {
+	c := m.Batch[i]
+	unasked := c.Phase == CallWaiting && c.ApprovalID != "" && c.ApprovalID == e.ApprovalID
+	if m.Phase != Acting || c.Phase != CallQueued && !unasked {
+		return
+	}
+	if unasked {
+		m.do(Command{Kind: Withdraw, ApprovalID: c.ApprovalID, CallID: c.ID})
+	}
+	if !c.Counted {
+		m.countCall(c.Tool)
+	}
+	m.setCall(i, func(c *Call) {
+		c.Phase, c.Effect, c.Counted, c.ApprovalID = CallRunning, e.Effect, true, ""
+	})
 }
 
 func (m *machine) resolved(i int, e Event) {

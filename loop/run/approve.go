@@ -30,7 +30,7 @@ func (e *Settled) Error() string { return "the approval was settled: " + e.By }
 // openAsk is an approval that this process shows.
 type openAsk struct {
 	approval report.Approval
-	of       *dispatched        // whose call it would let run; nil when no rule and no grant can answer it
+	of       *question          // about the call that it would let run; nil when no rule and no grant can answer it
 	answer   chan report.Answer // gets the answer that won, once
 	take     func(*Settled)     // takes it down
 }
@@ -42,8 +42,8 @@ func (d *dispatched) ask(ctx context.Context, j loop.Judgement, digest string) (
 		return false, nil
 	}
 	if answer == nil {
-		since := time.Now()
-		given, err := d.await(ctx, approval, d)
+		since, q := time.Now(), d.question()
+		given, err := d.await(ctx, approval, &q)
 		d.asked += time.Since(since)
 		if err != nil {
 			if errors.Is(context.Cause(ctx), errCallStopped) {
@@ -152,7 +152,7 @@ func wordText(w shell.Word) string {
 
 // await shows the approval and waits for the first answer, wherever it comes
 // from. There is no limit of time: no answer yet is no answer.
-func (d *dispatched) await(ctx context.Context, a report.Approval, of *dispatched) (report.Answer, error) {
+func (d *dispatched) await(ctx context.Context, a report.Approval, of *question) (report.Answer, error) {
 	s := d.run.svc
 	show, takeDown := context.WithCancelCause(ctx)
 	defer takeDown(nil)

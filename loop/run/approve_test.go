@@ -329,6 +329,8 @@ func TestDigestCoversWhatIsShown(t *testing.T) {
 	for name, change := range map[string]func(*dispatched){
 		"tool":      func(d *dispatched) { d.tool = &nextStage{} },
 		"arguments": func(d *dispatched) { d.args = json.RawMessage(`{"at":"b","n":1}`) },
+		"judged":    func(d *dispatched) { d.plan.Paths = []loop.PathAccess{{Path: "/p"}} },
+		"command":   func(d *dispatched) { d.plan.Command = &loop.CommandPlan{Line: "ls"} },
 		"path":      func(d *dispatched) { d.plan.Edits[0].Path = "/q" },
 		"before":    func(d *dispatched) { d.plan.Edits[0].Before = []byte("B") },
 		"no before": func(d *dispatched) { d.plan.Edits[0].Before = nil },

@@ -330,9 +330,8 @@ func (s *Service) closeTasks() error {
 // unwatchedTask says why a background command could change protected files
 // unnoticed, "" where it cannot: they are compared when it ends, which may be
 // never.
-func (d *dispatched) unwatchedTask() string {
-	c := d.plan.Command
-	if c == nil || !c.Background || d.run.gear.floor == nil || d.run.gear.floor.Kind() == sandbox.Bubblewrap {
+func (r *activeRun) unwatchedTask(c *loop.CommandPlan) string {
+	if c == nil || !c.Background || r.gear.floor == nil || r.gear.floor.Kind() == sandbox.Bubblewrap {
 		return ""
 	}
 	return "it runs on in the background, where a change of protected files is seen only when it ends"

@@ -294,12 +294,12 @@ func TestAStalledTaskIsSaid(t *testing.T) {
 // keeps protected files, a command that may never end asks a person.
 func TestBackgroundCommandsAskWhereTheyAreNotWatched(t *testing.T) {
 	g := &gear{floor: sandbox.Detect(manifest.Sandbox{Off: true}, sandbox.Dirs{Root: t.TempDir()})}
-	d := &dispatched{run: &activeRun{gear: g}, plan: loop.Plan{Command: &loop.CommandPlan{Line: "serve", Background: true}}}
-	if d.unwatchedTask() == "" {
+	r, c := &activeRun{gear: g}, &loop.CommandPlan{Line: "serve", Background: true}
+	if r.unwatchedTask(c) == "" {
 		t.Error("it may change protected files unseen")
 	}
-	d.plan.Command.Background = false
-	if why := d.unwatchedTask(); why != "" {
+	c.Background = false
+	if why := r.unwatchedTask(c); why != "" {
 		t.Errorf("a plain command: %s", why)
 	}
 }

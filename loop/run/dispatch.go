@@ -317,7 +317,11 @@ func (d *dispatched) byRules() (begun bool) {
 	d.steps = append(d.steps, d.judgement.Steps...)
 	switch d.judgement.Verdict {
 	case loop.VerdictAllow:
-		return d.begin()
+		if !d.hasAnswer() {
+			return d.begin()
+		}
+		d.judgement.Verdict = loop.VerdictAsk // what the person said counts, a denial above all
+		return false
 	case loop.VerdictAsk:
 		if d.call.Approved && d.call.Digest == d.digest() {
 			return d.begin() // answered before the process that asked died
@@ -331,6 +335,19 @@ func (d *dispatched) byRules() (begun bool) {
 	d.layer = deciding(d.judgement, loop.VerdictDeny)
 	d.dispatchedAs(d.early.Outcome)
 	return false
+}
+
+// hasAnswer says whether a person has answered for exactly this call already,
+// in an approval that the process which died did not act on.
+func (d *dispatched) hasAnswer() bool {
+	if d.call.Phase != loop.CallWaiting || d.call.ApprovalID == "" {
+		return false
+	}
+	old, err := d.run.svc.opt.Journal.Approval(d.work, d.call.ApprovalID)
+	if err != nil {
+		return !errors.Is(err, journal.ErrNotFound) // asked anew: nobody knows what was said
+	}
+	return old.Answer != nil && old.Digest == d.digest()
 }
 
 // through brings the call to its result, asking a person where the gate said
@@ -360,17 +377,36 @@ func (d *dispatched) through(ctx context.Context) {
 }
 
 func (d *dispatched) judge(grants []policy.Grant) loop.Judgement {
-	unwatched, exposed := "", ""
-	if d.plan.Effect == loop.Execute {
-		if unwatched = d.run.gear.floor.Incomplete(); unwatched == "" { // looks through the workspace once
-			unwatched = d.unwatchedTask()
-		}
-		exposed = d.run.gear.floor.Exposed()
-	}
-	return unheard(d.run.gear.judge(policy.Request{
+	q := d.question()
+	return q.judge(grants)
+}
+
+// question is what policy is asked about a call. It shares nothing with the
+// call that changes, so that others may judge it while the call goes on.
+type question struct {
+	run     *activeRun
+	request policy.Request // without grants
+	unheard string         // why no rule may allow it
+}
+
+func (d *dispatched) question() question {
+	return question{d.run, policy.Request{
 		Tool: d.tool.Spec().Name, Arguments: d.args, Plan: d.plan, Mode: d.state.Course.Mode,
-		Grants: grants, Taint: d.state.Taint, SandboxInForce: d.run.gear.inForce, Unwatched: unwatched, Exposed: exposed,
-	}), d.unheard)
+		Taint: d.state.Taint, SandboxInForce: d.run.gear.inForce,
+	}, d.unheard}
+}
+
+// judge is what policy says with these grants.
+func (q *question) judge(grants []policy.Grant) loop.Judgement {
+	req := q.request
+	req.Grants = grants
+	if req.Plan.Effect == loop.Execute {
+		if req.Unwatched = q.run.gear.floor.Incomplete(); req.Unwatched == "" { // looks through the workspace once
+			req.Unwatched = q.run.unwatchedTask(req.Plan.Command)
+		}
+		req.Exposed = q.run.gear.floor.Exposed()
+	}
+	return unheard(q.run.gear.judge(req), q.unheard)
 }
 
 // because joins what the layers that came to this verdict said.
@@ -400,8 +436,9 @@ func reasons(j loop.Judgement, v loop.Verdict) []string {
 	return why
 }
 
-// digest is of exactly what an approval shows: the tool, its arguments and,
-// for edits, the bytes before and after.
+// digest is of exactly what an approval shows: the tool, its arguments, the
+// paths that they lead to, the command and, for edits, the bytes before and
+// after.
 func (d *dispatched) digest() string {
 	h := sha256.New()
 	put := func(b []byte) {
@@ -416,6 +453,15 @@ func (d *dispatched) digest() string {
 	}
 	put([]byte(d.tool.Spec().Name))
 	put(args)
+	for _, p := range d.plan.Paths {
+		put([]byte(p.Path))
+		fmt.Fprintf(h, "path %t;", p.Write)
+	}
+	if c := d.plan.Command; c != nil {
+		put([]byte(c.Line))
+		put([]byte(c.Dir))
+		fmt.Fprintf(h, "command %t;", c.Background)
+	}
 	for _, e := range d.plan.Edits {
 		put([]byte(e.Path))
 		fmt.Fprintf(h, "%t", e.Before == nil)
@@ -433,7 +479,7 @@ func (d *dispatched) begin() bool {
 		planned = append(planned, d.record(e))
 	}
 	p := posted{
-		event:   loop.Event{Kind: loop.Begun, CallID: d.call.ID, Effect: d.plan.Effect, Title: d.plan.Title, Steps: d.said()},
+		event:   loop.Event{Kind: loop.Begun, CallID: d.call.ID, ApprovalID: d.call.ApprovalID, Effect: d.plan.Effect, Title: d.plan.Title, Steps: d.said()},
 		planned: planned,
 	}
 	if d.plan.Effect == loop.Read {

@@ -77,19 +77,32 @@ func (d *dispatched) gates() []string {
 func isMCP(name string) bool { return strings.HasPrefix(name, "mcp__") }
 
 // pass asks the hooks before the call, once for its arguments. It returns
-// whether they changed the call, or the result that they answer it with.
+// whether they changed the call, or the result that they answer it with. In a
+// process that resumes the run only tool:gate is asked again; what the others
+// said is kept, unless tool:gate makes it another call.
 func (d *dispatched) pass(ctx context.Context) (changed bool, refused *loop.ToolResult) {
 	digest := callDigest(d.call.Tool, d.call.Arguments)
-	if old := d.call.Gate; old != nil && old.Digest == digest && (!d.call.Resumed || old.Refused != nil) {
+	old := d.call.Gate
+	if old != nil && old.Digest != digest {
+		old = nil // it was about other arguments
+	}
+	kept := loop.HookState{}
+	if old != nil {
 		d.unheard = old.Unheard
-		return false, old.Refused
+		if !d.call.Resumed || old.Refused != nil || !d.heard("tool:gate") {
+			return false, old.Refused
+		}
+		maps.Copy(kept, old.State)
 	}
 	gates := d.gates()
 	if len(gates) == 0 {
 		return false, nil
 	}
-	kept, unheard := loop.HookState{}, ""
+	unheard := d.unheard
 	for _, event := range gates {
+		if old != nil && !changed && event != "tool:gate" {
+			continue
+		}
 		out := d.hear(event, func() map[string]any { return d.gateFields(event) })
 		if ctx.Err() != nil {
 			return false, d.stopped(ctx)

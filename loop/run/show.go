@@ -75,7 +75,11 @@ func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Comma
 				})
 			}, next, e, c)
 		case loop.Withdraw:
-			add(report.ApprovalWithdrawn, func(v *report.Event) { v.ID, v.CallID, v.By = c.ApprovalID, c.CallID, "cancel" })
+			by := "cancel"
+			if e.Kind == loop.Begun {
+				by = "policy" // nobody needs to be asked any more
+			}
+			add(report.ApprovalWithdrawn, func(v *report.Event) { v.ID, v.CallID, v.By = c.ApprovalID, c.CallID, by })
 		}
 	}
 	return events
