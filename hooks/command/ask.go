@@ -48,11 +48,6 @@ func (r *Runner) answer(ctx context.Context, h *Hook, e *contract.Event, fields 
 	if !h.Required && r.o.Strikes.Evicted(h.ID) {
 		return v, "", 0, &hooks.Failure{Kind: hooks.Infrastructure, Message: fmt.Sprintf("it failed %d times in this session and is not asked any more", MaxStrikes)}
 	}
-	if h.Trusted != nil {
-		if err := h.Trusted(ctx); err != nil {
-			return v, "", 0, &hooks.Failure{Kind: hooks.Infrastructure, Message: err.Error()}
-		}
-	}
 	envelope, err := envelope(e, fields)
 	if err != nil {
 		return v, "", 0, &hooks.Failure{Kind: hooks.Infrastructure, Message: err.Error()}
@@ -61,7 +56,7 @@ func (r *Runner) answer(ctx context.Context, h *Hook, e *contract.Event, fields 
 	if failure == nil {
 		v, ask, failure = read(e, fields, out)
 	}
-	if failure != nil && ctx.Err() == nil {
+	if failure != nil && !out.untrusted && ctx.Err() == nil {
 		if n := r.o.Strikes.add(h.ID); n >= MaxStrikes && !h.Required {
 			r.o.Log.Warn("a command hook failed too often and is not asked any more", "hook", h.ID, "failures", n)
 		}
@@ -74,6 +69,8 @@ type output struct {
 	stdout []byte
 	stderr string
 	code   int
+	// untrusted: it was not started, which is no fault of its own.
+	untrusted bool
 }
 
 // run runs the process within its bounds. It returns when the bounds or ctx
@@ -109,6 +106,13 @@ func (r *Runner) process(ctx context.Context, h *Hook, e *contract.Event, stdin 
 		return output{}, &hooks.Failure{Kind: hooks.LimitFailure, Message: "no process could be started in time: too many are at work"}
 	}
 	defer giveBack()
+	// Asked behind the wait for the permit: what is trusted before it may be
+	// another by its end.
+	if h.Trusted != nil {
+		if err := h.Trusted(ctx); err != nil {
+			return output{untrusted: true}, &hooks.Failure{Kind: hooks.Infrastructure, Message: err.Error()}
+		}
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	timed, cancel := context.WithTimeout(ctx, r.o.ProcessTime)

@@ -352,3 +352,17 @@ func TestAStormOfNotifications(t *testing.T) {
 		t.Errorf("%d rang, at most %d at once", n, floor.most.Load())
 	}
 }
+
+// Whether a hook is trusted is asked when its process may start, not before a
+// wait in which its files may change.
+func TestTrustIsAskedBehindThePermit(t *testing.T) {
+	floor := newFloor(t, 1)
+	held := -1
+	set, _ := session(t, floor, Hook{Event: "pre_tool", Command: "true", Trusted: func(context.Context) error {
+		held = len(floor.permits)
+		return nil
+	}})
+	if out := set.Fire(context.Background(), preTool()); out.Unheard != "" || held != 1 {
+		t.Errorf("trust was asked with %d permits taken, want 1; unheard %q", held, out.Unheard)
+	}
+}

@@ -85,11 +85,67 @@ func serve(fault string) {
 	case "hang":
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		select {}
+	case "changes":
+		changes()
+		return
 	case "crash":
 		fmt.Fprintln(os.Stderr, "no license for this")
 		os.Exit(3)
 	}
 	_ = testServer().Run(context.Background(), &sdk.StdioTransport{})
+}
+
+// changes is a server whose tools change very often. It holds its answer to
+// the second listing until the client has read all of that, and says in the
+// name of a tool whether the client asked again meanwhile.
+func changes() {
+	answer := func(id json.RawMessage, result string) {
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
+	}
+	tool := func(name string) string { return `{"tools":[{"name":"` + name + `","inputSchema":{"type":"object"}}]}` }
+	var held json.RawMessage
+	lists, overrun := 0, false
+	for in := json.NewDecoder(os.Stdin); ; {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ ProtocolVersion string }
+		}
+		if in.Decode(&m) != nil {
+			return
+		}
+		switch {
+		case m.Method == "initialize":
+			answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"x","version":"1"}}`)
+		case m.Method == "tools/list" && lists == 0:
+			lists++
+			answer(m.ID, tool("first"))
+			for range 500 {
+				fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			}
+		case m.Method == "tools/list" && lists == 1:
+			lists++
+			held = m.ID
+			for range 500 {
+				fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			}
+			fmt.Println(`{"jsonrpc":"2.0","id":"one","method":"ping"}`)
+		case m.Method == "tools/list" && held != nil:
+			overrun = true
+			answer(m.ID, tool("overrun"))
+		case m.Method == "tools/list" && overrun:
+			answer(m.ID, tool("overrun"))
+		case m.Method == "tools/list":
+			answer(m.ID, tool("last"))
+		case string(m.ID) == `"one"`:
+			fmt.Println(`{"jsonrpc":"2.0","id":"two","method":"ping"}`)
+		case string(m.ID) == `"two"`:
+			answer(held, tool("held"))
+			held = nil
+		case m.Method != "" && m.ID != nil:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
+		}
+	}
 }
 
 type child struct{ *exec.Cmd }
@@ -191,6 +247,21 @@ func TestToolsOfAProgram(t *testing.T) {
 	other := use(t, p, program(t, "good", "", nil))
 	if other.Server != l.Server {
 		t.Error("an equal definition has a connection of its own")
+	}
+}
+
+// However often the tools change, they are listed by one at a time, and once
+// more behind the last change.
+func TestAFloodOfChangesListsOneAtATime(t *testing.T) {
+	l := use(t, pool(t, Options{}), program(t, "changes", "changes", nil))
+	ready(t, l)
+	for {
+		if tools := l.Tools(); len(tools) == 1 && tools[0].Name == "last" {
+			return
+		} else if len(tools) == 1 && tools[0].Name == "overrun" {
+			t.Fatal("the tools were listed twice at a time")
+		}
+		notice(t, l, Listed, "")
 	}
 }
 

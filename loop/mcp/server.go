@@ -36,7 +36,9 @@ type Server struct {
 	idle     *time.Timer // ends a server that nobody uses
 	stop     context.CancelFunc
 	progress map[string]func(string)
-	serial   int // of progress tokens
+	serial   int                // of progress tokens
+	listing  bool               // its tools are being listed again
+	outdated *sdk.ClientSession // on which they changed since; nil if not
 }
 
 func newServer(p *Pool, d Definition) *Server {
@@ -247,8 +249,7 @@ func (s *Server) clientOptions(ctx context.Context) *sdk.ClientOptions {
 		Capabilities: &sdk.ClientCapabilities{},
 		Logger:       s.pool.opt.Log.With("server", s.def.Name),
 		ToolListChangedHandler: func(_ context.Context, r *sdk.ToolListChangedRequest) {
-			// The handler runs on the goroutine that reads.
-			go s.listAgain(ctx, r.Session)
+			s.toolsChanged(ctx, r.Session)
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.progressed(r.Params) },
 	}
@@ -259,15 +260,40 @@ func (s *Server) clientOptions(ctx context.Context) *sdk.ClientOptions {
 	return o
 }
 
-func (s *Server) listAgain(ctx context.Context, session *sdk.ClientSession) {
+// toolsChanged has the tools listed again, by one goroutine however often they
+// change. It is called on the goroutine that reads, and does not wait.
+func (s *Server) toolsChanged(ctx context.Context, session *sdk.ClientSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outdated = session
+	if !s.listing {
+		s.listing = true
+		go s.listAgain(ctx)
+	}
+}
+
+// listAgain lists until nothing changed while it did.
+func (s *Server) listAgain(ctx context.Context) {
+	for {
+		s.mu.Lock()
+		session := s.outdated
+		s.outdated = nil
+		if session == nil {
+			s.listing = false
+			s.mu.Unlock()
+			return
+		}
+		current := s.session == session
+		s.mu.Unlock()
+		if current {
+			s.listOnce(ctx, session)
+		}
+	}
+}
+
+func (s *Server) listOnce(ctx context.Context, session *sdk.ClientSession) {
 	ctx, cancel := context.WithTimeout(ctx, s.def.StartTimeout)
 	defer cancel()
-	s.mu.Lock()
-	current := s.session == session
-	s.mu.Unlock()
-	if !current {
-		return
-	}
 	if err := s.list(ctx, session); err != nil && ctx.Err() == nil {
 		s.tell(Notice{Kind: Warned, Text: "its tools changed and could not be listed again: " + err.Error()})
 	}

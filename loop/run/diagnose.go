@@ -61,6 +61,13 @@ func extension(path string) string { return strings.TrimPrefix(filepath.Ext(path
 func (d *dispatched) check(c manifest.DiagnosticsCommand) string {
 	r := d.run
 	name := fmt.Sprintf("[diagnostics] %s", c.Ext)
+	// Trust is asked behind the wait, which may be long: what is trusted before
+	// it may be another by its end.
+	permit, err := r.svc.permits.Take(d.work)
+	if err != nil {
+		return ""
+	}
+	defer permit()
 	state, err := r.svc.trusted(d.work, c.Trust)
 	switch {
 	case err != nil:
@@ -73,11 +80,6 @@ func (d *dispatched) check(c manifest.DiagnosticsCommand) string {
 		r.sayOnce(loop.Note{Level: "warning", Text: name + " did not run: no sandbox is in force here, and it would run what the agent wrote"})
 		return ""
 	}
-	permit, err := r.svc.permits.Take(d.work)
-	if err != nil {
-		return ""
-	}
-	defer permit()
 	limited, cancel := context.WithTimeout(d.work, diagnosticsTime)
 	defer cancel()
 	p, err := r.gear.floor.Command(limited, c.Command, r.svc.opt.Root)

@@ -26,7 +26,9 @@ import (
 const (
 	MaxFile        = 256 << 10 // bytes of one SKILL.md
 	maxSkills      = 200
-	maxDescription = 1024 // characters
+	maxDescription = 1024     // characters
+	maxHead        = 16 << 10 // bytes of the YAML of one SKILL.md
+	maxNesting     = 64
 )
 
 // Skill is one skill, without its body.
@@ -197,7 +199,11 @@ func Parse(path string, text []byte) (s Skill, found []check.Finding, ok bool) {
 		}
 		found = append(found, finding(path, span, check.Warning, message))
 	}
-	file, err := parser.ParseBytes(text[from:end], 0)
+	if at, why := tooMuch(text[from:end]); why != "" {
+		span := check.Span{Start: from + at, End: min(from+at+1, end)}
+		return s, []check.Finding{finding(path, span, check.Warning, "the head of the skill "+why)}, false
+	}
+	file, err := parse(text[from:end])
 	if err != nil {
 		var syntax *yaml.SyntaxError
 		message, span := err.Error(), check.Span{Start: from, End: end}
@@ -241,6 +247,45 @@ func Parse(path string, text []byte) (s Skill, found []check.Finding, ok bool) {
 		}
 	}
 	return s, found, ok
+}
+
+// parse keeps what goes wrong inside the YAML library inside.
+func parse(text []byte) (file *ast.File, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			file, err = nil, fmt.Errorf("it cannot be read: %v", p)
+		}
+	}()
+	return parser.ParseBytes(text, 0)
+}
+
+// tooMuch says where and why a head is not given to the YAML library, which
+// takes memory by the square of the nesting: brackets, and on one line the
+// marks that open a value within a value. What stands in strings counts, too.
+func tooMuch(text []byte) (at int, why string) {
+	if len(text) > maxHead {
+		return maxHead, fmt.Sprintf("has more than %d bytes", maxHead)
+	}
+	open, marks, apart := 0, 0, true
+	for i, c := range text {
+		switch c {
+		case '[', '{':
+			open++
+		case ']', '}':
+			open = max(0, open-1)
+		case '\n':
+			marks = 0
+		case '-', '?', ':', '!', '&', '*', '|', '>':
+			if apart {
+				marks++
+			}
+		}
+		if open+marks > maxNesting {
+			return i, fmt.Sprintf("nests values more than %d deep", maxNesting)
+		}
+		apart = c == ' ' || c == '\t' || c == '\n'
+	}
+	return 0, ""
 }
 
 func entries(n ast.Node) map[string]ast.Node {

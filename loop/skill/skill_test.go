@@ -38,6 +38,11 @@ func TestParse(t *testing.T) {
 		"no description":     {"---\nname: deploy\n---\n", "", "no description", nil},
 		"bad tools":          {"---\nname: deploy\ndescription: x\nallowed-tools: Bash(git\n---\n", "Bash(git", "cannot be read", nil},
 		"empty":              {"", "", "does not begin", nil},
+		"many brackets":      {"---\nname: deploy\ndescription: " + strings.Repeat("[", 60_000) + "\n---\n", "[", "has more than 16384 bytes", nil},
+		"deep brackets":      {"---\nname: deploy\ndescription: " + strings.Repeat("[", 65) + "\n---\n", "[", "nests values more than 64 deep", nil},
+		"deep marks":         {"---\n" + strings.Repeat("- ", 65) + "\n---\n", "-", "nests values more than 64 deep", nil},
+		"a long head":        {"---\nname: deploy\ndescription: Ships it.\nnote: " + strings.Repeat("x", 17<<10) + "\n---\n", "x", "has more than 16384 bytes", nil},
+		"brackets in turn":   {"---\nname: deploy\ndescription: Ships it.\nnote: \"" + strings.Repeat("[a] - b: ", 60) + "\"\n---\n", "", "", nil},
 	} {
 		s, found, ok := Parse("/skills/deploy/SKILL.md", []byte(c.text))
 		if c.want == "" {

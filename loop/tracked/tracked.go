@@ -221,7 +221,10 @@ func (b *Before) blobs(ctx context.Context, files []*file) map[string][]byte {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askWithin)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, git, "-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "--git-dir="+b.repo.dir, "cat-file", "--batch")
-	cmd.Env = append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0")
+	// An empty GIT_ALLOW_PROTOCOL allows no protocol, whatever the repository
+	// sets: a git that does not know GIT_NO_LAZY_FETCH would fetch a missing
+	// object from where the repository says, by a program that it names, too.
+	cmd.Env = append(os.Environ(), "GIT_ALLOW_PROTOCOL=", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0")
 	cmd.Dir, cmd.Stdin = b.repo.top, &ask
 	cmd.WaitDelay = time.Second
 	out, err := cmd.StdoutPipe()

@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // repo makes a repository with files in it, as a user's git does.
@@ -175,5 +177,50 @@ func TestNoRepository(t *testing.T) {
 		if entries, err := parseIndex([]byte(text)); err == nil {
 			t.Errorf("%s: %v", name, entries)
 		}
+	}
+}
+
+// A git that knows no GIT_NO_LAZY_FETCH asks a promisor remote for a missing
+// object, by the program that the repository names.
+func TestAMissingObjectRunsNoProgram(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the old git is made with a shell script")
+	}
+	dir, git := repo(t, 2)
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker := filepath.Join(t.TempDir(), "ran")
+	git("config", "core.repositoryformatversion", "1")
+	git("config", "extensions.partialClone", "origin")
+	git("config", "remote.origin.url", "ext::touch "+marker)
+	git("config", "remote.origin.promisor", "true")
+	git("config", "protocol.ext.allow", "always")
+	out, err := exec.Command(real, "-C", dir, "rev-parse", "HEAD:a.txt").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob := strings.TrimSpace(string(out))
+	// Files count as unchanged if they are older than the index.
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "a.txt"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	git("update-index", "--refresh")
+	remove(t, dir, filepath.Join(".git", "objects", blob[:2], blob[2:]))
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec "+real+" \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	b := look(t, dir)
+	write(t, dir, "a.txt", "changed\n")
+	changes, lost := b.Changes(t.Context())
+	if len(changes) != 0 || len(lost) != 1 {
+		t.Errorf("changes %v, lost %v; want a.txt lost", summary(dir, changes), lost)
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("the program that the repository names ran")
 	}
 }
