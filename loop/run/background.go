@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"agent-ls/loop"
-	"agent-ls/loop/sandbox"
 )
 
 // Background tasks are commands that run on while the agent does something
@@ -329,10 +328,10 @@ func (s *Service) closeTasks() error {
 
 // unwatchedTask says why a background command could change protected files
 // unnoticed, "" where it cannot: they are compared when it ends, which may be
-// never.
+// never, and no floor keeps it from making new ones.
 func (r *activeRun) unwatchedTask(c *loop.CommandPlan) string {
-	if c == nil || !c.Background || r.gear.floor == nil || r.gear.floor.Kind() == sandbox.Bubblewrap {
+	if c == nil || !c.Background {
 		return ""
 	}
-	return "it runs on in the background, where a change of protected files is seen only when it ends"
+	return "it runs on in the background, where a change of protected files is seen only when it ends, if ever"
 }

@@ -290,13 +290,19 @@ func TestAStalledTaskIsSaid(t *testing.T) {
 	}
 }
 
-// TestBackgroundCommandsAskWhereTheyAreNotWatched: without a namespace that
-// keeps protected files, a command that may never end asks a person.
-func TestBackgroundCommandsAskWhereTheyAreNotWatched(t *testing.T) {
-	g := &gear{floor: sandbox.Detect(manifest.Sandbox{Off: true}, sandbox.Dirs{Root: t.TempDir()})}
+// TestEveryBackgroundCommandAsks: no floor keeps a command from making new
+// protected files, so one that may never end asks a person whatever it is.
+func TestEveryBackgroundCommandAsks(t *testing.T) {
+	for _, off := range []bool{true, false} {
+		asksInTheBackground(t, &gear{floor: sandbox.Detect(manifest.Sandbox{Off: off}, sandbox.Dirs{Root: t.TempDir()})})
+	}
+}
+
+func asksInTheBackground(t *testing.T, g *gear) {
+	t.Helper()
 	r, c := &activeRun{gear: g}, &loop.CommandPlan{Line: "serve", Background: true}
 	if r.unwatchedTask(c) == "" {
-		t.Error("it may change protected files unseen")
+		t.Errorf("%s: it may change protected files unseen", g.floor.Kind())
 	}
 	c.Background = false
 	if why := r.unwatchedTask(c); why != "" {

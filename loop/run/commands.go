@@ -2,9 +2,8 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"agent-ls/hooks"
@@ -20,8 +19,8 @@ import (
 type commandFloor struct {
 	floor   *sandbox.Floor
 	permits *sandbox.Permits
-	root    string
-	log     *slog.Logger
+	svc     *Service
+	run     atomic.Pointer[activeRun] // that is told what was undone
 }
 
 // Permit waits for one of the permits that all processes share.
@@ -30,7 +29,7 @@ func (f *commandFloor) Permit(ctx context.Context) (func(), error) { return f.pe
 // Run runs one command to its end. What it did to protected files is undone,
 // and makes it a failure.
 func (f *commandFloor) Run(ctx context.Context, c command.Call) command.Exit {
-	p, err := f.floor.Command(ctx, c.Line, f.root)
+	p, err := f.floor.Command(ctx, c.Line, f.svc.opt.Root)
 	if err != nil {
 		return command.Exit{Code: -1, Err: err}
 	}
@@ -38,16 +37,20 @@ func (f *commandFloor) Run(ctx context.Context, c command.Call) command.Exit {
 	exit := p.Run()
 	out := command.Exit{Code: exit.Code, Stopped: exit.Stopped, Err: exit.Err}
 	if len(exit.Protected) > 0 {
-		exit.Protected.Undo()
-		f.log.Warn("a command hook changed files that are always asked about; they were put back", "command", c.Line)
-		out.Err = errors.New("it changed files that only a person may change; they were put back")
+		did := f.svc.setAside(exit.Protected)
+		f.svc.log.Warn("files that are always asked about changed while a command hook ran", "command", c.Line, "did", did)
+		if r := f.run.Load(); r != nil {
+			// The loop itself may be what waits for this hook.
+			go r.note(loop.Note{Level: "warning", Text: fmt.Sprintf("while the command hook %q ran, protected files changed: %s", bounded(c.Line), did)})
+		}
+		out.Err = fmt.Errorf("files that only a person may change were changed while it ran: %s", did)
 	}
 	return out
 }
 
 // commandHooks are the run's command hooks: those that the user trusts as they
 // are. The others wait for that, and the editor says so.
-func (s *Service) commandHooks(p *pinned, floor *sandbox.Floor) *command.Runner {
+func (s *Service) commandHooks(p *pinned, floor *sandbox.Floor) (*command.Runner, *commandFloor) {
 	var list []command.Hook
 	for _, c := range p.Config.Commands {
 		if !c.Trusted {
@@ -59,9 +62,10 @@ func (s *Service) commandHooks(p *pinned, floor *sandbox.Floor) *command.Runner 
 		})
 	}
 	if len(list) == 0 {
-		return nil
+		return nil, nil
 	}
-	return command.New(command.Options{Hooks: list, Log: s.log, Off: s.hookOff, Floor: &commandFloor{floor, s.permits, s.opt.Root, s.log}})
+	on := &commandFloor{floor: floor, permits: s.permits, svc: s}
+	return command.New(command.Options{Hooks: list, Log: s.log, Off: s.hookOff, Floor: on}), on
 }
 
 func (s *Service) stillTrusted(ctx context.Context, t manifest.Trust) error {
@@ -104,6 +108,9 @@ func (s *Service) joinSession(r *activeRun) {
 	c.fields = map[string]any{"session_id": r.session, "run_id": r.id, "agent": r.pin.agent().Name}
 	if r.gear.commands != nil {
 		r.gear.commands.Share(c.strikes)
+		if r.gear.commandsOn != nil {
+			r.gear.commandsOn.run.Store(r)
+		}
 		c.runners = append(c.runners, r.gear.commands)
 		if len(c.runners) > keptRunners {
 			c.runners = c.runners[1:]

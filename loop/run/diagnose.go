@@ -108,9 +108,9 @@ func (d *dispatched) checked(command, printed string, exit sandbox.Exit) string 
 		say(fmt.Sprintf("[exit status %d]", exit.Code))
 	}
 	if len(exit.Protected) > 0 {
-		exit.Protected.Undo()
-		say("[it changed files that only a person may change; they were put back]")
-		d.run.note(loop.Note{Level: "warning", Text: fmt.Sprintf("the diagnostics command %q changed protected files; they were put back", command)})
+		did := d.run.svc.setAside(exit.Protected)
+		say("[files that only a person may change were changed while it ran: " + did + "]")
+		d.run.note(loop.Note{Level: "warning", Text: fmt.Sprintf("while the diagnostics command %q ran, protected files changed: %s", command, did)})
 	}
 	if text == "" {
 		return ""

@@ -53,18 +53,19 @@ func decodePin(text []byte) (*pinned, error) {
 type gear struct {
 	set hookSet
 	// commands are the command hooks in the set, nil where there are none.
-	commands *command.Runner
-	tools    map[string]loop.Tool
-	servers  *runServers // nil: no MCP server is configured
-	names    []string    // of the tools, in the order in which models see them
-	judge    func(policy.Request) loop.Judgement
-	rules    *policy.Rules // nil: nothing has a label
-	models   *modelChain
-	sandbox  string
-	inForce  bool
-	floor    *sandbox.Floor
-	tracker  *tool.Tracker
-	dedup    map[string]dedupKey // by tool
+	commands   *command.Runner
+	commandsOn *commandFloor
+	tools      map[string]loop.Tool
+	servers    *runServers // nil: no MCP server is configured
+	names      []string    // of the tools, in the order in which models see them
+	judge      func(policy.Request) loop.Judgement
+	rules      *policy.Rules // nil: nothing has a label
+	models     *modelChain
+	sandbox    string
+	inForce    bool
+	floor      *sandbox.Floor
+	tracker    *tool.Tracker
+	dedup      map[string]dedupKey // by tool
 }
 
 // load reads the manifest and pins the agent that is asked for. What is wrong
@@ -219,7 +220,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 		floor = floor.Hide(denied, outside...)
 	}
 	if set, ok := g.set.(*hooks.Set); ok {
-		g.commands = s.commandHooks(p, floor)
+		g.commands, g.commandsOn = s.commandHooks(p, floor)
 		var commands hooks.Commands
 		if g.commands != nil {
 			commands = g.commands

@@ -400,8 +400,8 @@ func (t *serverTool) Prepare(_ context.Context, args json.RawMessage) (loop.Plan
 	return plan, nil
 }
 
-// Run calls the tool. Where protected files are not read-only for the server's
-// program, what it changed of them is put back.
+// Run calls the tool. What changes of protected files while a program of ours
+// serves the call is put back: no floor keeps it from making new ones.
 func (t *serverTool) Run(ctx context.Context, call loop.Invocation) loop.ToolResult {
 	t.servers.mu.Lock()
 	lease, err := t.server.lease, t.server.err
@@ -417,9 +417,9 @@ func (t *serverTool) Run(ctx context.Context, call loop.Invocation) loop.ToolRes
 		ctx, cancel = context.WithDeadline(ctx, call.Deadline)
 		defer cancel()
 	}
-	guarded := t.server.config.URL != "" || t.servers.run.gear.floor.Kind() == sandbox.Bubblewrap
+	watched := t.server.config.URL == ""
 	var before sandbox.Digests
-	if !guarded {
+	if watched {
 		before = sandbox.Snapshot(t.servers.root)
 	}
 	got, err := lease.Call(ctx, t.offered.Tool, call.Arguments, call.Output)
@@ -433,11 +433,12 @@ func (t *serverTool) Run(ctx context.Context, call loop.Invocation) loop.ToolRes
 	if err != nil {
 		result = *refusal(loop.CallError, fmt.Sprintf("the MCP server %s: %v", t.offered.Server, err))
 	}
-	if !guarded {
+	if watched {
 		if changes := before.Compare(sandbox.Snapshot(t.servers.root)); len(changes) > 0 {
-			changes.Undo()
+			did := t.servers.svc.setAside(changes)
 			result.IsError, result.Outcome = true, loop.CallError
-			result.Text += fmt.Sprintf("\n[meanwhile %d protected files were changed; only a person may allow that, so they were put back]", len(changes))
+			result.Text += "\n[meanwhile protected files were changed, which only a person may allow: " + did + "]"
+			t.servers.run.note(loop.Note{Level: "warning", Text: fmt.Sprintf("while the MCP server %s was called, protected files changed: %s", t.offered.Server, did)})
 		}
 	}
 	return result

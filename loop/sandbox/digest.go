@@ -33,6 +33,12 @@ type Digests struct {
 	repos map[string]fs.FileInfo // the folders of git's own
 	kept  int64
 	full  bool // there were more than protectedCount
+	// bound are the tops that the command had read-only, each by a mount that
+	// it could not move.
+	bound []string
+	// keep: what is undone may be a person's, so none of it is deleted.
+	keep bool
+	gave []string // what gave way already, under its new name
 }
 
 type digest struct {
@@ -155,6 +161,9 @@ func (d Digests) Compare(later Digests) Changes {
 		if !ok {
 			is, ok = later.digest(p)
 		}
+		if d.others(p) {
+			continue
+		}
 		switch {
 		case !ok:
 			out = append(out, Change{Path: p, What: "removed", was: &was, then: &d})
@@ -173,12 +182,31 @@ func (d Digests) Compare(later Digests) Changes {
 		}
 	}
 	for p := range created {
-		if !created[filepath.Dir(p)] {
+		if !created[filepath.Dir(p)] && !d.others(p) {
 			out = append(out, Change{Path: p, What: "created", then: &d})
 		}
 	}
 	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return out
+}
+
+// others tells whether a change of a path was not the command's doing: it lies
+// in what the command had read-only. A mount is gone once somebody puts another
+// file in the place of what it is on, so that must be the same one still; and
+// a file with several names can be written by another of them.
+func (d *Digests) others(path string) bool {
+	for _, top := range d.bound {
+		was, ok := d.files[top]
+		if !ok || !inside(path, top) {
+			continue
+		}
+		if file, known := d.files[path]; known && file.mode.IsRegular() && links(file.info) > 1 {
+			return false
+		}
+		now, err := os.Lstat(top)
+		return err == nil && os.SameFile(was.info, now)
+	}
+	return false
 }
 
 // highest is what of a new path is new as a whole and protected.

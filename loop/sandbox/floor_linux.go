@@ -153,10 +153,14 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 	}
 	hide(false)
 	for _, w := range writable {
-		if l := p.before.list; l != nil && w == l.root {
-			args = append(args, protectArgs(l)...)
-		} else {
-			args = append(args, protectArgs(list(w))...)
+		l := p.before.list
+		if l == nil || w != l.root {
+			l = list(w)
+		}
+		more, bound := protectArgs(l)
+		args = append(args, more...)
+		if l == p.before.list {
+			p.before.bound = fixed(l.root, bound, writable)
 		}
 	}
 	secret, _ := f.secretFiles()
@@ -184,14 +188,15 @@ const boundBytes = 500_000
 
 // protectArgs binds the always-asked files of a folder read-only. A folder of
 // git's own is bound over itself first: a mount point cannot be moved out of
-// the way.
-func protectArgs(l *listing) []string {
-	var args []string
+// the way. bound are those that are read-only.
+func protectArgs(l *listing) (args, bound []string) {
 	size := 0
-	bind := func(how, p string) {
-		if size += 2*len(p) + 20; size < boundBytes {
-			args = append(args, how, p, p)
+	bind := func(how, p string) bool {
+		if size += 2*len(p) + 20; size >= boundBytes {
+			return false
 		}
+		args = append(args, how, p, p)
+		return true
 	}
 	for _, dir := range slices.SortedFunc(maps.Keys(l.repos), func(a, b string) int { return len(a) - len(b) }) {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
@@ -203,7 +208,26 @@ func protectArgs(l *listing) []string {
 		if info, err := os.Lstat(p); err != nil || info.Mode()&os.ModeSymlink != 0 {
 			continue // a link is compared afterwards
 		}
-		bind("--ro-bind-try", p)
+		if bind("--ro-bind-try", p) {
+			bound = append(bound, p)
+		}
 	}
-	return args
+	return args, bound
+}
+
+// fixed are those of the bound paths that no command can get out of the way:
+// each lies in the root or its .git, which are mounts themselves. A folder
+// deeper down can be moved, with the mounts in it.
+func fixed(root string, bound, writable []string) []string {
+	if slices.ContainsFunc(writable, func(w string) bool { return w != root && inside(root, w) }) {
+		return nil // the root is in a larger mount
+	}
+	git := filepath.Join(root, ".git")
+	if info, err := os.Lstat(git); err != nil || !info.IsDir() {
+		git = root // a link is no mount
+	}
+	return slices.DeleteFunc(bound, func(p string) bool {
+		dir := filepath.Dir(p)
+		return dir != root && dir != git || slices.ContainsFunc(writable, func(w string) bool { return inside(w, p) })
+	})
 }

@@ -17,7 +17,7 @@ type Undone struct {
 	// Did says what was done about it: "put back", "moved back", "removed
 	// again", "put aside" or, where nothing could be, "left".
 	Did   string
-	Aside string // absolute, where it was put aside
+	Aside string // absolute, where what is new, or was there instead, was put aside
 	OK    bool   // it is as it was, or what is new is out of the way
 }
 
@@ -41,6 +41,16 @@ func (c Changes) PutBack() Changes {
 // may be the missing one, is moved aside instead.
 func (c Changes) Undo() []Undone { return c.undo(false) }
 
+// SetAside undoes the changes as Undo does, but deletes nothing: others may
+// have made them while the command ran. What is new is moved aside, and of what
+// is put back the later one is kept beside it.
+func (c Changes) SetAside() []Undone {
+	if len(c) > 0 {
+		c[0].then.keep = true
+	}
+	return c.undo(true)
+}
+
 // undo is Undo; hold moves aside all that is new, whosever it is.
 func (c Changes) undo(hold bool) []Undone {
 	if len(c) == 0 {
@@ -56,14 +66,14 @@ func (c Changes) undo(hold bool) []Undone {
 		if ch.What == "created" {
 			continue
 		}
-		u := Undone{Change: ch, Did: "put back", OK: ch.putBack()}
-		if !u.OK {
+		u := Undone{Change: ch, Did: "put back"}
+		if u.Aside, u.OK = ch.restore(); !u.OK {
 			u.Did, lost = "left", true
 		}
 		out = append(out, u)
 	}
 	for _, ch := range slices.Backward(c) {
-		if ch.What == "created" {
+		if ch.What == "created" && !slices.Contains(then.gave, ch.Path) {
 			out = append(out, ch.takeAway(lost || hold))
 		}
 	}
@@ -105,7 +115,7 @@ func (c Changes) moveBack() []Undone {
 				if !moved(known, info) && !then.copied(was, p, info) {
 					continue
 				}
-				if then.straighten(filepath.Dir(was)) != nil || vacate(was, known) != nil || os.Rename(p, was) != nil {
+				if then.straighten(filepath.Dir(was)) != nil || then.vacate(was, known) != nil || os.Rename(p, was) != nil {
 					return nil
 				}
 				delete(missing, was)
@@ -142,7 +152,7 @@ func (d *Digests) copied(was, path string, info fs.FileInfo) bool {
 
 // vacate makes sure that a path can be renamed to: a folder is never written
 // over, another kind of file than was there gives way.
-func vacate(path string, was fs.FileInfo) error {
+func (d *Digests) vacate(path string, was fs.FileInfo) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -153,6 +163,10 @@ func vacate(path string, was fs.FileInfo) error {
 		return fs.ErrExist
 	case info.IsDir():
 		return fs.ErrExist
+	case d.keep:
+		to, err := aside(path)
+		d.gave = append(d.gave, to)
+		return err
 	}
 	return nil
 }
@@ -160,10 +174,10 @@ func vacate(path string, was fs.FileInfo) error {
 // clear gets what a command put in the place of something else out of the way:
 // links and what it has made are removed, what may be older is moved aside.
 func (d *Digests) clear(path string) error {
-	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 && !d.keep {
 		return os.Remove(path)
 	}
-	if d.full || d.list.unseen(path) || older(path, d.at.Add(-clockStep)) {
+	if d.keep || d.full || d.list.unseen(path) || older(path, d.at.Add(-clockStep)) {
 		_, err := aside(path)
 		return err
 	}
@@ -200,10 +214,16 @@ func (d *Digests) straighten(dir string) error {
 
 // aside moves a path to a name that nothing reads, and returns that.
 func aside(path string) (string, error) {
+	to := asideName(path)
+	return to, os.Rename(path, to)
+}
+
+// asideName is a name beside a path that nothing has.
+func asideName(path string) string {
 	to := path + ".put-aside"
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			return to, os.Rename(path, to)
+			return to
 		}
 		to = path + ".put-aside-" + strconv.Itoa(n)
 	}
@@ -248,6 +268,30 @@ func older(path string, than time.Time) bool {
 		return nil
 	})
 	return found
+}
+
+// restore is putBack; where nothing may be deleted, what is there instead is
+// first given a second name, which it returns, "" if nothing needs one.
+func (ch Change) restore() (kept string, ok bool) {
+	was, is := ch.was, ch.is
+	if !ch.then.keep || is == nil || was.mode.Type() != is.mode.Type() || is.mode.IsDir() || was.sum == is.sum && was.link == is.link ||
+		was.mode.IsRegular() && was.kept == nil {
+		return "", ch.putBack() // there is nothing to lose, or clear keeps it
+	}
+	to := asideName(ch.Path)
+	linked := was.mode.IsRegular() && os.Link(ch.Path, to) == nil // so that the path is there all the time
+	if !linked && os.Rename(ch.Path, to) != nil {
+		return "", false
+	}
+	if ch.putBack() {
+		return to, true
+	}
+	if linked {
+		_ = os.Remove(to)
+	} else {
+		_ = os.Rename(to, ch.Path)
+	}
+	return "", false
 }
 
 func (ch Change) putBack() bool {
