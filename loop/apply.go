@@ -126,6 +126,9 @@ func (m *machine) start(e Event) {
 		Since: e.At, Began: e.At,
 	}
 	m.Chosen, m.Offered = old.Chosen, old.Offered
+	if e.ParentRunID != "" {
+		m.Above = e.Course.Mode
+	}
 	m.TaskAt = m.History.Len()
 	m.History = m.History.with(Message{Role: User, Blocks: e.Prompt})
 	m.Task = blockText(e.Prompt)
@@ -160,8 +163,15 @@ func (m *machine) steered(e Event) {
 }
 
 // set keeps the mode and the model that the user chose for the session. A run
-// under way has them from its next turn on.
+// under way has them from its next turn on. With ParentRunID it is the mode of
+// the runs above that changed.
 func (m *machine) set(e Event) {
+	if e.ParentRunID != "" {
+		if m.Active() && m.Above != "" {
+			m.Above, m.Chosen.Due = e.Mode, true
+		}
+		return
+	}
 	if e.Mode != "" {
 		m.Chosen.Mode = e.Mode
 	}
@@ -176,11 +186,25 @@ func (m *machine) takeChoice() {
 	if !m.Chosen.Due {
 		return
 	}
-	m.Chosen.Due = false
 	course := *m.Course
-	course.Mode = cmp.Or(m.Chosen.Mode, course.Mode)
+	course.Mode = m.NextMode()
+	m.Chosen.Due = false
 	course.Model = cmp.Or(m.Chosen.Model, course.Model)
 	m.Course = &course
+}
+
+// NextMode is the mode that a run has from its next turn on; of a sub-agent's
+// it is never looser than Above.
+func (s *State) NextMode() Mode {
+	switch {
+	case s.Course == nil:
+		return ""
+	case !s.Chosen.Due:
+		return s.Course.Mode
+	case s.Above == "":
+		return cmp.Or(s.Chosen.Mode, s.Course.Mode)
+	}
+	return cmp.Or(s.Chosen.Mode, s.Above).Stricter(s.Above)
 }
 
 // say puts what the user said meanwhile into the conversation.

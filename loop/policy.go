@@ -50,3 +50,20 @@ const (
 	ModePlan Mode = "plan"
 	ModeAuto Mode = "auto"
 )
+
+// Stricter is the stricter of two modes: plan before ask before auto.
+func (m Mode) Stricter(other Mode) Mode {
+	rank := func(m Mode) int {
+		switch m {
+		case ModePlan:
+			return 0
+		case ModeAuto:
+			return 2
+		}
+		return 1
+	}
+	if rank(other) < rank(m) {
+		return other
+	}
+	return m
+}

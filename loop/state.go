@@ -169,6 +169,9 @@ type State struct {
 	Taint Label
 	// Chosen is what the user set for the session.
 	Chosen SessionChoice
+	// Above is the mode of the runs above a sub-agent's, "" for other runs. The
+	// run has it where the user chose no stricter one for it.
+	Above Mode
 
 	Todos      *TodoList              // of the session; nil while there are none
 	ToolCounts map[string]int         // calls that began in this run, by tool

@@ -199,7 +199,11 @@ func (a *auditor) take(p journal.Past) {
 		a.out.Runs = append(a.out.Runs, r)
 	case loop.Set:
 		if r := a.run(); r != nil {
-			r.Steps = append(r.Steps, AuditStep{At: e.At, Layer: LayerSet, Source: "the user", Outcome: string(loop.VerdictAllow), Because: choiceText(e)})
+			source := "the user"
+			if e.ParentRunID != "" {
+				source = "the run above"
+			}
+			r.Steps = append(r.Steps, AuditStep{At: e.At, Layer: LayerSet, Source: source, Outcome: string(loop.VerdictAllow), Because: choiceText(e)})
 		}
 	case loop.Answered:
 		a.answered(p)

@@ -34,8 +34,9 @@ type activeRun struct {
 	done     chan struct{} // closed behind run_finished, or when the process lets go
 	final    report.Event
 	finalErr error
-	spent    loop.Usage // of a sub-agent's run; read it behind done
-	learnt   loop.Label // likewise: how secret what it saw is
+	spent    loop.Usage   // of a sub-agent's run; read it behind done
+	learnt   loop.Label   // likewise: how secret what it saw is
+	coming   atomic.Value // a loop.Mode: its own from the next turn on
 
 	// The loop goroutine's own:
 	state   loop.State
@@ -249,6 +250,9 @@ func (r *activeRun) watchTime() {
 
 // step applies one event: state, journal, show, then do.
 func (r *activeRun) step(p posted) {
+	if r.follow(p.event.Kind); r.finalErr != nil {
+		return
+	}
 	before := r.state
 	commands := r.apply(&p)
 	announced := r.announcements(&before, &p.event)
@@ -365,6 +369,7 @@ func (r *activeRun) apply(p *posted) []loop.Command {
 	}
 	waited := r.state.Active() && r.state.Waiting()
 	r.state, r.status, r.seq = next, status, row.LastSeq
+	r.coming.Store(next.NextMode())
 	r.tellParent(&p.event, waited)
 	r.remember(row.Decisions)
 	if p.event.Kind == loop.Resolved || p.event.Kind == loop.Started {

@@ -50,6 +50,11 @@ func (s *Service) Set(ctx context.Context, sessionID string, mode loop.Mode, mod
 		return err
 	}
 	if r != nil {
+		if r.parent != nil && mode != "" {
+			if above := r.parent.run.modeBelow(); above.Stricter(mode) != mode {
+				return fmt.Errorf("session %s is a sub-agent's and the run above it is in mode %s: it can have no looser one", sessionID, above)
+			}
+		}
 		if _, ok := r.tell(posted{event: loop.Event{Kind: loop.Set, Mode: mode, Model: model}}); ok {
 			return nil
 		}
@@ -57,6 +62,30 @@ func (s *Service) Set(ctx context.Context, sessionID string, mode loop.Mode, mod
 		return s.signal(ctx, sessionID, signalSet, said{RunID: row.RunID, Mode: mode, Model: model})
 	}
 	return s.setIdle(ctx, sessionID, loop.Event{Kind: loop.Set, Mode: mode, Model: model})
+}
+
+// modeBelow is the loosest mode that sub-agents of the run may have: its own
+// from its next turn on, and no looser one than the runs above it have.
+func (r *activeRun) modeBelow() loop.Mode {
+	mode, _ := r.coming.Load().(loop.Mode)
+	if mode == "" {
+		mode = loop.ModeAsk
+	}
+	if r.parent == nil {
+		return mode
+	}
+	return mode.Stricter(r.parent.run.modeBelow())
+}
+
+// follow notes that the runs above a sub-agent's have another mode by now. The
+// loop asks before each event, so no turn begins with one that they left.
+func (r *activeRun) follow(next loop.EventKind) {
+	if r.parent == nil || next == loop.Started || next == loop.Set || !r.state.Active() {
+		return
+	}
+	if above := r.parent.run.modeBelow(); above != r.state.Above {
+		r.step(posted{event: loop.Event{Kind: loop.Set, ParentRunID: r.parent.run.id, Mode: above}})
+	}
 }
 
 // setIdle journals a choice for a session that nobody drives.
@@ -123,6 +152,9 @@ func (r *activeRun) useModel(s *loop.State) error {
 // choiceText says what a choice changes.
 func choiceText(e *loop.Event) string {
 	var parts []string
+	if e.ParentRunID != "" {
+		return "from the next turn on no looser mode than that of the run above: " + string(e.Mode)
+	}
 	if e.Mode != "" {
 		parts = append(parts, "mode "+string(e.Mode))
 	}

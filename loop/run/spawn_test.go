@@ -13,7 +13,9 @@ import (
 	"agent-ls/hooks/contract"
 	"agent-ls/loop"
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/policy"
 	"agent-ls/loop/report"
+	"agent-ls/loop/tool"
 )
 
 // answering is a model whose answers are a function of the request.
@@ -484,6 +486,77 @@ func waitFor(t *testing.T, ok func() bool) {
 		case <-deadline:
 			t.Fatal("it did not come to that")
 		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// TestASubAgentFollowsTheModeOfTheRunAbove, while it works and when another
+// process takes it up.
+func TestASubAgentFollowsTheModeOfTheRunAbove(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		ctx := context.Background()
+		r := newRig(t)
+		r.slow.gate = make(chan struct{})
+		var mu sync.Mutex
+		modes := map[int]loop.Mode{}
+		equip := func() {
+			before := r.svc.equip
+			r.svc.equip = func(ctx context.Context, p *pinned, tracker *tool.Tracker) (*gear, []finding, error) {
+				g, found, err := before(ctx, p, tracker)
+				judge := g.judge
+				g.judge = func(q policy.Request) loop.Judgement {
+					if q.Tool == "look" {
+						mu.Lock()
+						modes[len(modes)] = q.Mode
+						mu.Unlock()
+					}
+					return judge(q)
+				}
+				return g, found, err
+			}
+		}
+		equip()
+		answer := func(_ context.Context, req loop.ModelRequest) turn {
+			switch {
+			case req.Depth == 0 && req.Turn == 0:
+				return turn{calls: []string{spawnCall("be slow")}}
+			case req.Depth == 1 && req.Turn == 0:
+				return turn{calls: []string{`slow {}`}}
+			case req.Depth == 1 && req.Turn == 1:
+				return turn{calls: []string{`look {"at":"x"}`}}
+			}
+			return turn{text: lastText(req)}
+		}
+		r.family(answer)
+		s, err := r.svc.Start(ctx, StartParams{Prompt: "go", Mode: loop.ModeAuto})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-r.slow.entered
+		if killed {
+			r.close()
+			r.open()
+			equip()
+			r.family(answer)
+		}
+		if err := r.svc.Set(ctx, s.SessionID, loop.ModePlan, ""); err != nil {
+			t.Fatal(err)
+		}
+		children, err := r.journal.ChildrenOf(ctx, s.RunID)
+		if err != nil || len(children) != 1 {
+			t.Fatal(children, err)
+		}
+		if killed {
+			r.resume(s.SessionID)
+		} else {
+			if err := r.svc.Set(ctx, children[0].ID, loop.ModeAuto, ""); err == nil || !strings.Contains(err.Error(), "mode plan") {
+				t.Errorf("a looser mode for the sub-agent: %v", err)
+			}
+			close(r.slow.gate)
+		}
+		r.wait(s.RunID)
+		if modes[0] != loop.ModePlan || len(modes) != 1 {
+			t.Errorf("killed %v: the sub-agent's calls were judged in %v, want plan", killed, modes)
 		}
 	}
 }
