@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 
@@ -187,6 +188,16 @@ func (s Sources) complete() Sources {
 		s.OrgPolicy = DefaultOrgPolicy()
 	}
 	return s
+}
+
+// own are the files and folders that say what agent-ls does on this machine: the
+// whole folder where it is agent-ls's, the file alone where somebody named it.
+func (s Sources) own() []string {
+	user := s.UserConfig
+	if user == DefaultUserConfig(s.Environ) && user != "" {
+		user = filepath.Dir(user)
+	}
+	return slices.DeleteFunc([]string{user, s.UserConfig, s.OrgPolicy}, func(path string) bool { return path == "" })
 }
 
 // file reads one settings file; nil if it does not exist.

@@ -37,7 +37,7 @@ type readText struct {
 func newLoader(ctx context.Context, s Sources) *loader {
 	return &loader{
 		ctx: ctx, sources: s, watched: map[string]bool{}, texts: map[string]readText{},
-		cfg: &Config{Root: s.Root, Models: map[string]Model{}, Origins: map[string]Origin{}},
+		cfg: &Config{Root: s.Root, Own: s.own(), Models: map[string]Model{}, Origins: map[string]Origin{}},
 	}
 }
 

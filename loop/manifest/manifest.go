@@ -19,7 +19,8 @@ import (
 
 // Config is the merged configuration, read only.
 type Config struct {
-	Root   string // the workspace
+	Root   string   // the workspace
+	Own    []string // where agent-ls's own settings are: the user's, the organisation's
 	Agents []Agent
 	Models map[string]Model // by name; "rehearsal" style entries too
 

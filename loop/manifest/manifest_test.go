@@ -41,6 +41,21 @@ func load(t testing.TB, s Sources) (*Config, []check.Finding) {
 	return Load(context.Background(), s)
 }
 
+func TestOwnSettingsAreKnown(t *testing.T) {
+	s := workspace(t, "-- ws/main.go --\npackage main\n")
+	cfg, _ := load(t, s)
+	if diff := cmp.Diff([]string{s.UserConfig, s.UserConfig, s.OrgPolicy}, cfg.Own); diff != "" {
+		t.Errorf("a file that somebody named (-want +got):\n%s", diff)
+	}
+	s.Environ = []string{"XDG_CONFIG_HOME=" + filepath.Dir(s.Root), "HOME=" + filepath.Dir(s.Root)}
+	s.UserConfig = ""
+	cfg, _ = load(t, s)
+	file := DefaultUserConfig(s.Environ)
+	if diff := cmp.Diff([]string{filepath.Dir(file), file, s.OrgPolicy}, cfg.Own); diff != "" {
+		t.Errorf("the user's folder (-want +got):\n%s", diff)
+	}
+}
+
 func TestNoManifestAtAllIsUsable(t *testing.T) {
 	s := workspace(t, "-- ws/main.go --\npackage main\n")
 	cfg, found := load(t, s)

@@ -39,6 +39,9 @@ func (j *judging) pathAnswer(tool, path string, write, byDefault bool) []answer 
 		if why, yes := sandbox.Protected(j.root, path); yes {
 			say(loop.VerdictAsk, true, "protected", shown+": "+why+", so it is always asked")
 		}
+		if slices.ContainsFunc(j.own, func(own string) bool { return within(own, path) }) {
+			say(loop.VerdictAsk, true, "protected", shown+" is agent-ls's own configuration, so it is always asked")
+		}
 	}
 	effect := loop.Read
 	if write {

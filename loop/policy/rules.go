@@ -23,8 +23,11 @@ import (
 type Options struct {
 	Home     string // the user's, for ~ in rules
 	StateDir string // our own state: never read or written by a tool
-	Path     string // PATH, "" = the process's own
-	Taint    manifest.Taint
+	// Own are our own settings, files and folders: a write to them is always
+	// asked, also where they lie in the workspace.
+	Own   []string
+	Path  string // PATH, "" = the process's own
+	Taint manifest.Taint
 }
 
 // Rules are the rules of one run. They never change once made.
@@ -32,6 +35,7 @@ type Rules struct {
 	root     string
 	home     string
 	state    string
+	own      []string
 	search   []string
 	fallback string // what the default is: "ask", "allow", "deny"
 	rules    []rule
@@ -78,6 +82,9 @@ func New(root string, p manifest.Policy, o Options) (*Rules, []check.Finding) {
 	r := &Rules{root: resolveFolder(root), home: o.Home, fallback: p.Default}
 	if o.StateDir != "" {
 		r.state = resolveFolder(o.StateDir)
+	}
+	for _, own := range o.Own {
+		r.own = append(r.own, resolveFolder(own))
 	}
 	path := o.Path
 	if path == "" {

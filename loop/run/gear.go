@@ -12,7 +12,7 @@ import (
 // rules are the policy of one run.
 func (s *Service) rules(cfg *manifest.Config) (*policy.Rules, []finding) {
 	home, _ := os.UserHomeDir() // without one, rules with ~ match nothing
-	return policy.New(s.opt.Root, cfg.Policy, policy.Options{Home: home, StateDir: s.opt.StateDir, Taint: cfg.Taint})
+	return policy.New(s.opt.Root, cfg.Policy, policy.Options{Home: home, StateDir: s.opt.StateDir, Own: cfg.Own, Taint: cfg.Taint})
 }
 
 func (s *Service) toolOptions(cfg *manifest.Config, floor *sandbox.Floor, tracker *tool.Tracker, rules *policy.Rules) tool.Options {
