@@ -229,7 +229,21 @@ test('health, help and subcommands', function()
   has(child:lua('return vim.fn.bufname()'), 'agent-ls.txt', 'help')
   equal(
     child:lua([[return vim.fn.getcompletion('Agent ', 'cmdline')]]),
-    { 'approve', 'cancel', 'decisions', 'delete', 'fork', 'log', 'mode', 'model', 'resume', 'run', 'sessions', 'steer', 'undo' },
+    {
+      'approve',
+      'cancel',
+      'decisions',
+      'delete',
+      'fork',
+      'log',
+      'mode',
+      'model',
+      'resume',
+      'run',
+      'sessions',
+      'steer',
+      'undo',
+    },
     'subcommands'
   )
   pcall(child.cmd, child, 'Agent nonsense')
