@@ -78,7 +78,7 @@ func (l *loader) commandHook(one *layer, n *node, index int) {
 		severity = check.Error // an untrusted one that must run keeps runs from starting
 	}
 	out.Trust = l.trust(one, id, n.span, severity,
-		trust.Item{Kind: trust.Hook, Name: out.Event + " " + out.Command, Entry: entryJSON(n), Line: out.Command})
+		trust.Item{Kind: trust.Hook, Name: out.Event + " " + out.Command, Entry: entryJSON(n), Line: out.Command, Env: out.Env})
 	l.cfg.Commands = append(l.cfg.Commands, out)
 }
 
@@ -110,7 +110,7 @@ func (l *loader) servers() {
 				continue
 			}
 			s.Trust = l.trust(one, "mcp."+e.name, e.key, check.Warning,
-				trust.Item{Kind: trust.MCP, Name: e.name, Entry: entryJSON(e.value), Argv: s.Command, URL: s.URL})
+				trust.Item{Kind: trust.MCP, Name: e.name, Entry: entryJSON(e.value), Argv: s.Command, URL: s.URL, Env: s.Env})
 			all[e.name] = s
 			l.cfg.Origins[pathText([]string{"mcp", e.name})] = one.origin(e.value, e.value.plain())
 		}

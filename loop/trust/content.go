@@ -37,6 +37,8 @@ type Item struct {
 	Line string   `json:",omitempty"`
 	Argv []string `json:",omitempty"`
 	URL  string   `json:",omitempty"`
+	// Env is what the entry sets for its process; it may name files, too.
+	Env map[string]string `json:",omitempty"`
 }
 
 // File is a file of the workspace that a command names.
@@ -70,24 +72,40 @@ func (i Item) Digest(root string) (string, error) {
 // each folder that the command names, too: it may go there first.
 func (i Item) Files(root string) ([]File, error) {
 	root = resolve(root)
+	whole, open := i.openWords()
 	words := i.words()
+	for _, w := range whole {
+		if usableWord(w) {
+			words = append(words, w)
+		}
+	}
+	slices.Sort(words)
+	words = slices.Compact(words)
 	if len(words) > maxWords {
 		return nil, fmt.Errorf("the command of %s has more than %d words", i.Name, maxWords)
 	}
-	named := map[string]bool{}
+	l := &lookup{root: root, named: map[string]bool{}, walked: map[string]bool{}}
 	bases, onPath := folders(root, words), searched(root)
+	deep := i.deep()
 	for _, w := range words {
-		for _, base := range bases {
-			for _, path := range entryFiles(root, base, w) {
-				named[path] = true
-			}
-		}
-		for _, dir := range onPath {
-			for _, path := range entryFiles(root, dir, w) {
-				named[path] = true
-			}
+		l.word(bases, w, deep[w])
+		if w != "." { // it is no program to search for
+			l.word(onPath, w, false)
 		}
 	}
+	for _, w := range open {
+		found := false
+		for _, c := range candidates(w.text) {
+			found = l.word(bases, c, true) || found
+		}
+		if !found && l.err == nil {
+			return nil, w.error(i.Name)
+		}
+	}
+	if l.err != nil {
+		return nil, fmt.Errorf("the command of %s %w", i.Name, l.err)
+	}
+	named := l.named
 	if len(named) > maxFiles {
 		return nil, fmt.Errorf("the command of %s names more than %d files", i.Name, maxFiles)
 	}
@@ -138,8 +156,42 @@ func (i Item) words() []string {
 		// What the reader could not make out is looked at as text.
 		out = append(out, apart.Split(i.Line, -1)...)
 	}
+	for _, v := range i.Env {
+		add(v)
+	}
 	slices.Sort(out)
-	return slices.DeleteFunc(slices.Compact(out), func(w string) bool { return w == "" || len(w) > 4096 || strings.IndexByte(w, 0) >= 0 })
+	return slices.DeleteFunc(slices.Compact(out), func(w string) bool { return !usableWord(w) })
+}
+
+func usableWord(w string) bool { return w != "" && len(w) <= 4096 && strings.IndexByte(w, 0) < 0 }
+
+// deep are the words of which all files count if they name a folder. Of one
+// that a command only goes to, and of names in the text of a script, what
+// starts by itself does.
+func (i Item) deep() map[string]bool {
+	out := map[string]bool{}
+	for _, w := range i.Argv {
+		out[w] = true
+	}
+	for _, v := range i.Env {
+		for _, w := range apart.Split(v, -1) {
+			out[w] = true
+		}
+	}
+	for _, line := range append([]string{i.Line}, i.Argv...) {
+		for _, c := range shell.Commands(line) {
+			if base := c.Base(); base == "cd" || base == "pushd" {
+				continue
+			}
+			for _, a := range c.Args {
+				out[a.Text] = true
+				if _, value, ok := strings.Cut(a.Text, "="); ok {
+					out[value] = true
+				}
+			}
+		}
+	}
+	return out
 }
 
 // apart is where one word may hold several: a list of paths, an option with
@@ -167,32 +219,6 @@ func searched(root string) []string {
 		}
 		if dir = resolve(dir); inside(root, dir) && !slices.Contains(out, dir) && len(out) < 16 {
 			out = append(out, dir)
-		}
-	}
-	return out
-}
-
-// entryFiles are the files that a word names from a folder: the file itself,
-// or what a program that is given the folder starts in it.
-func entryFiles(root, base, word string) []string {
-	path := resolve(absolute(base, word))
-	if !inside(root, path) {
-		return nil
-	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil
-	case info.Mode().IsRegular():
-		return []string{path}
-	case !info.IsDir() || path == root:
-		return nil
-	}
-	var out []string
-	for _, name := range []string{"package.json", "index.js", "index.mjs", "index.cjs", "__main__.py"} {
-		file := resolve(filepath.Join(path, name))
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && inside(root, file) {
-			out = append(out, file)
 		}
 	}
 	return out

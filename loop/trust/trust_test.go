@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -140,7 +141,8 @@ func TestFilesThatACommandNames(t *testing.T) {
 	}
 	outside := t.TempDir()
 	for path, text := range map[string]string{
-		"guard.sh": "1", "scripts/run.sh": "2", "conf/rules.json": "3", "server/index.js": "4", "server/other.js": "5", "bin/tool": "6", "pkg/__main__.py": "7", "a b.sh": "8",
+		"guard.sh": "1", "scripts/run.sh": "2", "conf/rules.json": "3", "server/index.js": "4", "server/other.js": "5", "bin/tool": "6", "pkg/__main__.py": "7", "a b.sh": "8", "hooks.d/a.sh": "9", "hooks.d/b.sh": "10",
+		"package.json": `{"main":"lib/start"}`, "lib/start.js": "11",
 	} {
 		full := filepath.Join(root, filepath.FromSlash(path))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(text), 0o755)); err != nil {
@@ -160,6 +162,7 @@ func TestFilesThatACommandNames(t *testing.T) {
 	for _, c := range []struct {
 		line string
 		argv []string
+		env  map[string]string
 		want string
 	}{
 		{line: "./guard.sh", want: "guard.sh"},
@@ -169,17 +172,31 @@ func TestFilesThatACommandNames(t *testing.T) {
 		{line: `RULES=conf/rules.json env X=1 timeout 5 ./gu"ard".sh`, want: "conf/rules.json guard.sh"},
 		{line: "'./a b.sh'", want: "a b.sh"},
 		{line: "sh link.sh", want: "guard.sh"},
-		{line: "sh out.sh; sh ../x.sh; sh /etc/hostname", want: ""},
+		{line: "sh out.sh; sh ../x.sh; sh /etc/hostname", want: "OUT"},
+		{line: "sh \"$PWD/guard.sh\"", want: "guard.sh"},
+		{line: "sh ${PWD}/guard.sh", want: "guard.sh"},
+		{line: "\"$(git rev-parse --show-toplevel)/guard.sh\"", want: "guard.sh"},
+		{line: "D=.; sh $D/guard.sh", want: "guard.sh lib/start.js package.json"},
+		{line: "D=$(cat conf/rules.json); sh $D/guard.sh", want: "conf/rules.json guard.sh"},
+		{line: "sh hooks.d/*.sh", want: "hooks.d/a.sh hooks.d/b.sh"},
+		{line: "sh ./guar?.sh", want: "guard.sh"},
+		{line: "run-parts hooks.d", want: "hooks.d/a.sh hooks.d/b.sh"},
+		{line: "cd hooks.d && sh ./a.sh", want: "hooks.d/a.sh"},
+		{line: "in=$(cat); echo \"$in\" | grep -q rm && exit 2", want: ""},
+		{line: "awk '{print $NF}' conf/rules.json", want: "conf/rules.json"},
+		{line: "true", env: map[string]string{"BASH_ENV": "./guard.sh"}, want: "guard.sh"},
+		{argv: []string{"node", "."}, want: "lib/start.js package.json"},
+		{argv: []string{"node", "./lib/start"}, want: "lib/start.js"},
 		{line: "tool --now", want: "bin/tool"},
 		{line: "cat <(./guard.sh) | tee -a scripts/run.sh", want: "guard.sh scripts/run.sh"},
 		{line: "echo 'unclosed ./guard.sh", want: "guard.sh"},
-		{line: "ruff check .", want: ""},
-		{argv: []string{"node", "server"}, want: "server/index.js"},
+		{line: "ruff check .", want: "lib/start.js package.json"},
+		{argv: []string{"node", "server"}, want: "server/index.js server/other.js"},
 		{argv: []string{"python3", "-m", "pkg"}, want: "pkg/__main__.py"},
 		{argv: []string{"sh", "-c", "cd scripts; ./run.sh"}, want: "scripts/run.sh"},
 		{argv: []string{filepath.Join(root, "guard.sh")}, want: "guard.sh"},
 	} {
-		i := Item{Kind: Hook, Name: "x", Line: c.line, Argv: c.argv}
+		i := Item{Kind: Hook, Name: "x", Line: c.line, Argv: c.argv, Env: c.env}
 		files, err := i.Files(root)
 		if err != nil {
 			t.Errorf("%q %v: %v", c.line, c.argv, err)
@@ -187,6 +204,9 @@ func TestFilesThatACommandNames(t *testing.T) {
 		var got []string
 		for _, f := range files {
 			rel, _ := filepath.Rel(root, f.Path)
+			if !filepath.IsLocal(rel) {
+				rel = "OUT"
+			}
 			got = append(got, filepath.ToSlash(rel))
 		}
 		slices.Sort(got)
@@ -223,4 +243,26 @@ func TestDigestChangesWithWhateverWouldRun(t *testing.T) {
 	note("another entry")
 	i.Kind = MCP
 	note("another kind")
+}
+
+// A word that only a running shell knows, and that leads to no file, keeps
+// the entry from being trusted.
+func TestWhatCannotBeKnownIsAnError(t *testing.T) {
+	root := t.TempDir()
+	for _, line := range []string{
+		"sh $(cat where)", "sh $(f() { cat where; }; f)", "sh " + strings.Repeat("$PWD", 300), "$NOT_SET_ANYWHERE", "sh $NOT_SET_ANYWHERE/gone.sh", "read f < list; sh \"$f\"", "bash -c 'sh $(cat where)'", "for f in $(ls); do sh $f; done",
+	} {
+		if files, err := (Item{Kind: Hook, Name: "x", Line: line}).Files(root); err == nil || !strings.Contains(err.Error(), "cannot be known") {
+			t.Errorf("%q: %v, %v", line, files, err)
+		}
+	}
+	for i := range maxFiles + 1 {
+		path := filepath.Join(root, "many", strconv.Itoa(i))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := (Item{Kind: Hook, Name: "x", Line: "run-parts many"}).Files(root); err == nil || !strings.Contains(err.Error(), "more than 512 files") {
+		t.Errorf("many files: %v", err)
+	}
 }
