@@ -227,25 +227,21 @@ test('health, help and subcommands', function()
   )
   child:cmd('help agent-ls-approvals')
   has(child:lua('return vim.fn.bufname()'), 'agent-ls.txt', 'help')
-  equal(
-    child:lua([[return vim.fn.getcompletion('Agent ', 'cmdline')]]),
-    {
-      'approve',
-      'cancel',
-      'decisions',
-      'delete',
-      'fork',
-      'log',
-      'mode',
-      'model',
-      'resume',
-      'run',
-      'sessions',
-      'steer',
-      'undo',
-    },
-    'subcommands'
-  )
+  equal(child:lua([[return vim.fn.getcompletion('Agent ', 'cmdline')]]), {
+    'approve',
+    'cancel',
+    'decisions',
+    'delete',
+    'fork',
+    'log',
+    'mode',
+    'model',
+    'resume',
+    'run',
+    'sessions',
+    'steer',
+    'undo',
+  }, 'subcommands')
   pcall(child.cmd, child, 'Agent nonsense')
   has(child:messages(), 'unknown subcommand "nonsense"', 'messages')
   child:stop()
