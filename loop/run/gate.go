@@ -23,7 +23,11 @@ import (
 // hear raises an event about a call, on this run and, from a sub-agent, on the
 // run that started it.
 func (r *activeRun) hear(ctx context.Context, s *loop.State, event, callID string, fields func() map[string]any) hooks.Outcome {
-	return r.bubble(ctx, s, event, callID, fields, r.raise(ctx, s, event, callID, fields))
+	out := r.raise(ctx, s, event, callID, fields)
+	if observedAbove(event) {
+		return out // raise has passed it on
+	}
+	return r.bubble(ctx, s, event, callID, fields, out)
 }
 
 // hear raises an event about this call.

@@ -33,6 +33,12 @@ func serveMCP() {
 		mcp.AddTool(s, &mcp.Tool{Name: name, Description: "Does " + name + "."}, func(_ context.Context, _ *mcp.CallToolRequest, a struct {
 			Text string `json:"text"`
 		}) (*mcp.CallToolResult, any, error) {
+			switch a.Text {
+			case "fail":
+				return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no such file"}}}, nil, nil
+			case "die":
+				os.Exit(7)
+			}
 			if a.Text == "env" {
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Join(os.Environ(), "\n")}}}, nil, nil
 			}
@@ -54,6 +60,9 @@ func serveMCP() {
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
+	}
+	if text := os.Getenv("MCP_NOISE"); text != "" { // where only messages may be
+		fmt.Println(text)
 	}
 	_ = s.Run(context.Background(), &mcp.StdioTransport{})
 }
