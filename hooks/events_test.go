@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,75 @@ func TestExamplesRun(t *testing.T) {
 		if out.Failure == nil && !row.Honours(out.Action) {
 			t.Errorf("%s came to %v", d.Event, out.Action)
 		}
+	}
+}
+
+// The example of hook.decide in the reference page does what it says.
+func TestExampleOfDecideRuns(t *testing.T) {
+	e := NewEngine(Options{})
+	t.Cleanup(e.Close)
+	text := contract.Library().Module("hook").Function("decide").Example
+	set, findings, err := e.Load(context.Background(), []Declaration{{ID: "x", Event: "tool:gate", Path: "/x.risor", Text: []byte(text)}}, Limits{})
+	if err != nil || set == nil {
+		t.Fatalf("load: %v, %+v", err, findings)
+	}
+	answer := func(outside bool) map[string]any {
+		return map[string]any{"ok": true, "reason": nil, "answers": map[string]any{"outside": outside}, "usage": map[string]any{}}
+	}
+	for _, tc := range []struct {
+		name   string
+		decide func(context.Context, string, any) map[string]any
+		action contract.Action
+		reason string
+	}{
+		{"yes", func(context.Context, string, any) map[string]any { return answer(true) }, contract.Deny, "outside of this folder"},
+		{"no", func(context.Context, string, any) map[string]any { return answer(false) }, contract.Allow, ""},
+		{"nobody", nil, contract.Deny, "nobody could say whether it is safe: nobody can be asked here"},
+	} {
+		asked := ""
+		if decide := tc.decide; decide != nil {
+			tc.decide = func(ctx context.Context, question string, schema any) map[string]any {
+				asked = question
+				if m, _ := schema.(map[string]any); m["type"] != "object" {
+					t.Errorf("the schema is %v", schema)
+				}
+				return decide(ctx, question, schema)
+			}
+		}
+		f := gateFiring()
+		f.Fields["name"], f.Fields["input"], f.Decide = "shell", map[string]any{"command": "rm -rf /"}, tc.decide
+		out := set.Fire(context.Background(), f)
+		if out.Failure != nil || out.Action != tc.action || !strings.Contains(out.Reason, tc.reason) {
+			t.Errorf("%s: %v %q, %+v", tc.name, out.Action, out.Reason, out.Failure)
+		}
+		if tc.decide != nil && !strings.Contains(asked, `{"command":"rm -rf /"}`) {
+			t.Errorf("%s: asked %q", tc.name, asked)
+		}
+	}
+}
+
+// What a hook waits for an answer takes nothing of the time that the hooks of
+// an event have together.
+func TestWaitingStopsTheClock(t *testing.T) {
+	const limit = 200 * time.Millisecond
+	ctx, c, stop := withClock(context.Background(), limit)
+	defer stop()
+	ask := c.aside(func(context.Context, string, any) map[string]any {
+		select {
+		case <-ctx.Done():
+			t.Error("the clock ran out while the hook waited")
+		case <-time.After(2 * limit):
+		}
+		return nil
+	})
+	ask(ctx, "q", nil)
+	select {
+	case <-ctx.Done():
+		if context.Cause(ctx) != context.DeadlineExceeded {
+			t.Errorf("ended with %v", context.Cause(ctx))
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the clock stands still for ever")
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 	"agent-ls/hooks/worker/pool"
 )
 
-// maxFiring is how long the hooks of one event may take together.
+// maxFiring is how long the hooks of one event may take together, waiting for
+// answers to hook.decide aside.
 const maxFiring = 60 * time.Second
 
 // Fire asks the hooks of one moment in declared order, each with what the one
@@ -35,8 +36,9 @@ func (s *Set) Fire(ctx context.Context, f Firing) Outcome {
 		}
 		return Outcome{Action: contract.Failed, Failure: failure}
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxFiring)
-	defer cancel()
+	ctx, clock, stop := withClock(ctx, maxFiring)
+	defer stop()
+	f.Decide = clock.aside(f.Decide)
 	fold := newFold(event, fields)
 	if out, over := s.fireHandlers(ctx, f, fold); over {
 		return out
@@ -122,6 +124,7 @@ func (s *Set) ask(ctx context.Context, h *hook, f Firing, fields map[string]any)
 	answer, failure := s.pool.Fire(ctx, h.script, &pool.Request{
 		Function: h.event.Function, Ctx: given, At: f.At, Time: s.limits.Time, Operations: s.limits.Operations,
 		CallDepth: s.limits.CallDepth, Context: s.limits.Context, Value: s.limits.Value, Printed: s.limits.Printed,
+		Decide: f.Decide,
 	})
 	d.DurationUs = time.Since(start).Microseconds()
 	if failure != nil {

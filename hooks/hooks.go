@@ -69,8 +69,9 @@ type Firing struct {
 	// time that it fired in this run.
 	States map[string]map[string]any
 	// Decide answers hook.decide(question, schema): a map with ok, reason,
-	// answers and usage. It never fails: ok is false and reason says why. Nil
-	// where nobody can be asked. The time that it takes is not the script's.
+	// answers and usage. It never fails: ok is false and reason says why. It
+	// returns soon after its context ends. Nil where nobody can be asked. The
+	// time that it takes is not the script's.
 	Decide func(ctx context.Context, question string, schema any) map[string]any
 }
 

@@ -198,7 +198,7 @@ func (c *checker) pattern(e *syntax.Call, f value, args []value) {
 
 // resultOf gives what a call of the library returns.
 func (c *checker) resultOf(e *syntax.Call, f value, args []value, result value) value {
-	if m := contract.Library().Module("hook"); f.recv == nil && m.Function(f.lib.Name) == f.lib {
+	if m := contract.Library().Module("hook"); f.recv == nil && m.Function(f.lib.Name) == f.lib && makesDecision(f.lib) {
 		return decisionOf(e, f.lib, args)
 	}
 	if f.recv != nil && f.recv.inCtx && f.recv.shape != nil {

@@ -23,6 +23,13 @@ func decisionOf(e *syntax.Call, f *contract.Function, args []value) value {
 	return value{kinds: contract.MapValue, lits: []*literal{l}}
 }
 
+// makesDecision says whether a function of the module hook is named after the
+// action that it makes.
+func makesDecision(f *contract.Function) bool {
+	_, err := contract.ParseAction(f.Name)
+	return err == nil
+}
+
 // body walks a function's statements; the last one gives its result unless
 // one of them is a return.
 func (c *checker) body(b *syntax.Block) {

@@ -139,6 +139,13 @@ func TestExamplesAreClean(t *testing.T) {
 			t.Errorf("%s: %s", e.Name, f.Message)
 		}
 	}
+	for _, m := range contract.Library().Modules {
+		for _, fn := range m.Functions {
+			for _, f := range Script(fn.Name, []byte(fn.Example), Options{}) {
+				t.Errorf("%s.%s: %s", m.Name, fn.Name, f.Message)
+			}
+		}
+	}
 }
 
 // Every code of the table is found by a test in this package, or made by hand.

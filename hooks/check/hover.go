@@ -114,7 +114,7 @@ func fieldList(fields []contract.Field) string {
 func hoverMember(x value, name string) string {
 	if x.mod != nil {
 		if f := x.mod.Function(name); f != nil {
-			return note(x.mod.Name+"."+f.Signature(), sentence(f.Doc))
+			return hoverFunction(x.mod.Name+"."+f.Signature(), f)
 		}
 		if k := x.mod.Constant(name); k != nil {
 			return note(x.mod.Name+"."+k.Name+": "+k.Value.String(), sentence(k.Doc))
@@ -136,6 +136,17 @@ func hoverMember(x value, name string) string {
 		return code(name + ": " + x.shape.Elem.String())
 	}
 	return ""
+}
+
+func hoverFunction(signature string, f *contract.Function) string {
+	s := note(signature, sentence(f.Doc))
+	if f.Example == "" {
+		return s
+	}
+	if f.Shape != nil && f.Shape.Kind == contract.Object {
+		s += "\n\nGives:\n\n" + fieldList(f.Shape.Fields)
+	}
+	return s + "\n" + code(strings.TrimSuffix(f.Example, "\n"))
 }
 
 func (a *Analysis) hoverKey(name string, offset int) string {

@@ -91,6 +91,9 @@ type Function struct {
 	// number, from 1, or as the receiver of a method, 0; -1 for neither.
 	Like int
 	Doc  string // one line
+	// Example is a whole script that is right and uses the function, for those
+	// that need more than their line; "" for none.
+	Example string
 	// Never is set when the function throws whatever it is given.
 	Never bool
 }

@@ -31,6 +31,10 @@ func variadic(min, max int) option {
 func like(n int) option    { return func(f *Function) { f.Like = n } }
 func shaped(t Type) option { return func(f *Function) { f.Shape = &t } }
 
+func example(script string) option {
+	return func(f *Function) { f.Example = script }
+}
+
 // strings is the shape of most lists that the library gives.
 func stringsShape() option { return shaped(listOf(text())) }
 

@@ -12,15 +12,43 @@ var commandShape = object(
 
 var decisionShape = mapOf(anything())
 
+var decidedShape = object(
+	f("ok", boolean(), "whether there is an answer"),
+	f("reason", maybeText(), "why there is none, nil when there is"),
+	f("answers", anything(), "the answer, which fits the schema; nil when there is none"),
+	f("usage", usageType, "the tokens that it took"),
+)
+
+const decideExample = `func tool_gate(ctx) {
+    if ctx.name != "shell" {
+        return hook.allow()
+    }
+    asked := hook.decide('Could this command change anything outside of this folder? {json.marshal(ctx.input)}', {
+        type: "object",
+        required: ["outside"],
+        properties: {outside: {type: "boolean"}},
+    })
+    if !asked.ok {
+        return hook.deny('nobody could say whether it is safe: {asked.reason}')
+    }
+    if asked.answers.outside {
+        return hook.deny("it could change something outside of this folder")
+    }
+    return hook.allow()
+}
+`
+
 // ownModules are ours; a script may shadow their names.
 var ownModules = []Module{
-	{Name: "hook", Doc: "makes decisions: return hook.deny(\"why\")", Functions: []Function{
+	{Name: "hook", Doc: "makes decisions (return hook.deny(\"why\")) and asks the model (hook.decide)", Functions: []Function{
 		fn("allow", "goes on unchanged", MapValue, nil, shaped(decisionShape)),
 		fn("modify", "goes on with that value", MapValue, params(a("value", AnyValue)), shaped(decisionShape)),
 		fn("deny", "the calls do not run; the model is told the reason", MapValue, params(a("reason", StringValue)), shaped(decisionShape)),
 		fn("substitute", "the call does not run; the value is its result", MapValue, params(a("value", AnyValue)), shaped(decisionShape)),
 		fn("cancel", "ends the run with that reason", MapValue, params(a("reason", StringValue)), shaped(decisionShape)),
 		fn("retry", "asks the model again, with the reason as a reminder", MapValue, params(a("reason", StringValue)), shaped(decisionShape)),
+		fn("decide", "asks the run's model beside the run for a value that fits the JSON schema, nil for any; it never throws for want of an answer",
+			MapValue, params(a("question", StringValue), a("schema", MapValue|NilValue)), shaped(decidedShape), example(decideExample)),
 	}},
 	{Name: "shell", Doc: "reads shell lines", Functions: []Function{
 		fn("commands", "every simple command in a shell line, with nil for what cannot be known", ListValue, params(a("text", StringValue)), shaped(listOf(commandShape))),

@@ -174,8 +174,8 @@ func (r *Runtime) since(_ context.Context, args ...object.Object) object.Object 
 	return object.NewFloat(r.at.Sub(t).Seconds())
 }
 
-// hookModule makes decisions.
-func hookModule() *object.Module {
+// hookModule makes decisions, and asks for one.
+func (r *Runtime) hookModule() *object.Module {
 	decision := func(action, key string, text bool) *object.Builtin {
 		want := 1
 		if key == "" {
@@ -202,6 +202,7 @@ func hookModule() *object.Module {
 		"substitute": decision("substitute", "value", false),
 		"cancel":     decision("cancel", "reason", true),
 		"retry":      decision("retry", "reason", true),
+		"decide":     object.NewBuiltin("decide", r.decide),
 	})
 }
 

@@ -48,7 +48,7 @@ func (r *Runtime) globals() map[string]any {
 		"filepath": pick("filepath", modfilepath.Module(), purePaths),
 		"time":     r.clock(),
 		"glob":     globModule(),
-		"hook":     hookModule(),
+		"hook":     r.hookModule(),
 		"shell":    shellModule(),
 		"text":     textModule(),
 		"diff":     diffModule(),

@@ -38,6 +38,8 @@ type Runtime struct {
 	printed    strings.Builder
 	printLimit int64
 	cut        bool
+
+	ask func(wire.Ask) (told []byte, err error)
 }
 
 // program is a loaded script.
@@ -56,6 +58,11 @@ func New(page *wire.Page) *Runtime {
 	r.known = r.globals()
 	return r
 }
+
+// Answers sets what puts the questions of scripts to the host and waits: it
+// gives what a script is told, encoded. An error is a reason why there is no
+// answer, which the script is told. Without it no question has an answer.
+func (r *Runtime) Answers(ask func(wire.Ask) (told []byte, err error)) { r.ask = ask }
 
 // Load compiles a script and its siblings. Their texts must be within the
 // bounds of hooks/syntax: they are checked again here, since the engine's

@@ -88,26 +88,65 @@ func send(w io.Writer, frame []byte) {
 
 // serve answers one request after the other until the server closes its end.
 func serve(rt *script.Runtime, in io.Reader, out io.Writer, grown func() bool) {
+	rt.Answers((&host{in: in, out: out}).ask)
 	var request, reply []byte
 	for {
 		var err error
 		request, err = wire.ReadFrame(in, request, wire.MaxFrame)
+		if errors.Is(err, io.EOF) {
+			return
+		}
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			fmt.Fprintln(os.Stderr, "script worker: request:", err)
-			os.Exit(exitGarbled)
+			garbled(err)
 		}
 		reply = append(reply[:0], make([]byte, wire.FrameHead)...)
 		reply, err = answer(rt, request, reply, grown)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "script worker: request:", err)
-			os.Exit(exitGarbled)
+			garbled(err)
 		}
 		send(out, reply)
 		rt.Rest()
 	}
+}
+
+func garbled(err error) {
+	fmt.Fprintln(os.Stderr, "script worker: request:", err)
+	os.Exit(exitGarbled)
+}
+
+// host is the server as a script sees it that asks something in the middle of
+// its firing. Its buffer is its own: the request's still holds the ctx.
+type host struct {
+	in  io.Reader
+	out io.Writer
+	buf []byte
+}
+
+// keepBuffer is how large a buffer may be that is kept for the next question.
+const keepBuffer = 1 << 20
+
+// ask waits until the server tells, on the one goroutine that runs scripts.
+func (h *host) ask(a wire.Ask) ([]byte, error) {
+	send(h.out, a.Append(make([]byte, wire.FrameHead)))
+	frame, err := wire.ReadFrame(h.in, h.buf, wire.MaxFrame)
+	if h.buf = frame; cap(frame) > keepBuffer {
+		h.buf = nil
+	}
+	if errors.Is(err, io.EOF) {
+		os.Exit(0) // the server is gone
+	}
+	if err != nil {
+		garbled(err)
+	}
+	r := wire.NewReader(frame)
+	if op := wire.Op(r.Byte()); op != wire.OpTold {
+		garbled(fmt.Errorf("a question is answered with %q", op))
+	}
+	told, err := wire.ReadTold(r)
+	if err != nil {
+		garbled(err)
+	}
+	return told, nil
 }
 
 // answer appends the reply to one request.

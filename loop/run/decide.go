@@ -25,6 +25,10 @@ const (
 
 // decider answers hook.decide for one run.
 type decider struct {
+	// silent is set before anything fires where nothing drives the run: nobody
+	// would record what was asked, and an explanation must not cost anything.
+	silent bool
+
 	mu    sync.Mutex // guards what follows
 	asked int        // in this run, by this process
 	first int        // index of the first one in the session
@@ -251,7 +255,7 @@ func jsonIn(text string) (json.RawMessage, error) {
 // decideFor is what the hooks of a firing get to put questions with. The hooks
 // that watch decisions get none: each question would lead to another one.
 func (r *activeRun) decideFor(s *loop.State, event string) func(context.Context, string, any) map[string]any {
-	if strings.HasPrefix(event, "decision:") {
+	if r.decider.silent || strings.HasPrefix(event, "decision:") {
 		return nil
 	}
 	return func(ctx context.Context, question string, schema any) map[string]any {

@@ -11,6 +11,8 @@ import (
 	"agent-ls/hooks/contract"
 	"agent-ls/loop"
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/model"
+	"agent-ls/loop/report"
 )
 
 var yesOrNo = map[string]any{"type": "object", "required": []any{"yes"}, "properties": map[string]any{"yes": map[string]any{"type": "boolean"}}}
@@ -149,5 +151,82 @@ func TestDecisionsOfARehearsalTakeNoTurn(t *testing.T) {
 	}
 	if n := len(m.requests()); n != 3 {
 		t.Errorf("%d requests, want those of the runs only", n)
+	}
+}
+
+// careful is a gate that asks the model before a file is read.
+const careful = `func on_tool_call(ctx) {
+    for _, call := range ctx.tool_calls {
+        asked := hook.decide('may this run? {json.marshal(call)}', {
+            type: "object", required: ["allow", "why"],
+            properties: {allow: {type: "boolean"}, why: {type: "string"}},
+        })
+        if !asked.ok {
+            return hook.deny('nobody knows: {asked.reason}')
+        }
+        if !asked.answers.allow {
+            return hook.deny(asked.answers.why)
+        }
+    }
+    return hook.allow()
+}
+`
+
+// A script asks the run's model and denies by its answer; without an answer
+// that fits, it decides for itself.
+func TestAScriptDeniesByTheModelsAnswer(t *testing.T) {
+	const turns = `turns:
+  - tool_calls: [{name: read_file, arguments: {path: plan.txt}}]
+  - expect: "out of bounds"
+    tool_calls: [{name: read_file, arguments: {path: a.txt}}]
+  - expect: "harmless"
+    tool_calls: [{name: read_file, arguments: {path: a.txt}}]
+  - expect: "nobody knows: .*does not fit the schema"
+    tool_calls: [{name: read_file, arguments: {path: a.txt}}]
+  - expect: "nobody knows: the rehearsal has no decision 4"
+    text: done
+decisions:
+  - {allow: false, why: out of bounds}
+  - {allow: true, why: ""}
+  - {allow: "perhaps"}
+`
+	r := newRig(t)
+	r.real(map[string]string{"work/on_tool_call": careful})
+	r.file("plan.txt", "secret")
+	r.file("a.txt", "harmless")
+	r.svc.opt.OpenModel = func(m manifest.Model) (loop.Model, error) {
+		return model.Open(manifest.Model{Name: m.Name, Provider: "rehearsal", Script: "s.yaml", ScriptText: []byte(turns)}, model.Options{})
+	}
+	s := r.start("read the plan")
+	if end := r.wait(s.RunID); end.Status != report.Done || *end.Output != "done" {
+		t.Fatalf("end %s %+v; events:\n%s", end.Status, end.Error, r.screen.text())
+	}
+	list, _, err := r.svc.Decisions(context.Background(), DecisionQuery{RunID: s.RunID})
+	if err != nil || len(list) != 4 || list[0].Action != "deny" || list[0].Reason != "out of bounds" || list[1].Action != "allow" {
+		t.Errorf("decisions = %+v, %v", list, err)
+	}
+}
+
+// To explain a call asks nobody and costs nothing: a script that would ask is
+// told so, as often as it tries.
+func TestExplainingAsksNobody(t *testing.T) {
+	r := newRig(t)
+	r.real(map[string]string{"work/on_tool_call": `func on_tool_call(ctx) {
+    for range 30 {
+        hook.decide("q", nil)
+    }
+    return hook.deny(hook.decide("q", nil).reason)
+}
+`})
+	r.file("a.txt", "x")
+	x, err := r.svc.Explain(context.Background(), "read_file", json.RawMessage(`{"path":"a.txt"}`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := x.Steps[len(x.Steps)-1]; x.Outcome != loop.VerdictDeny || !strings.Contains(last.Because, "nobody can be asked here") {
+		t.Errorf("%s: %+v", x.Outcome, x.Steps)
+	}
+	if n := len(r.model.requests()); n != 0 {
+		t.Errorf("the model was asked %d times", n)
 	}
 }

@@ -50,6 +50,7 @@ func (s *Service) Explain(ctx context.Context, name string, arguments json.RawMe
 	}
 	x := &explainer{run: newRun(s, "explain", "explain", pin, g)}
 	defer x.run.stop(nil)
+	x.run.decider.silent = true
 	x.explain(ctx, name, arguments, stage)
 	return x.out, nil
 }

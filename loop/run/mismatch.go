@@ -22,6 +22,7 @@ func (f *former) mismatch() string {
 // again: its calls get results, and it gets the end that every run has.
 func (s *Service) refuse(ctx context.Context, r *activeRun, f former, why string) (Resumed, error) {
 	turn := f.state.Turn
+	r.decider.silent = true
 	r.raise(ctx, &f.state, resumeMismatch, "", func() map[string]any {
 		return map[string]any{"resume_turn": int64(turn), "stored_turns": int64(f.row.Turns), "reason": why}
 	})

@@ -107,6 +107,9 @@ func library(b *bytes.Buffer) {
 		for _, c := range m.Constants {
 			fmt.Fprintf(b, "| `%s.%s` %s | %s |\n", m.Name, c.Name, c.Value, c.Doc)
 		}
+		for i := range m.Functions {
+			functionExample(b, m.Name, &m.Functions[i])
+		}
 	}
 	for _, m := range lib.Methods {
 		fmt.Fprintf(b, "\n### Methods of `%s`\n\n", m.Name)
@@ -129,6 +132,17 @@ func functionRows(b *bytes.Buffer, prefix string, list []contract.Function) {
 	for i := range list {
 		fmt.Fprintf(b, "| `%s%s` | %s |\n", prefix, cell(list[i].Signature()), cell(list[i].Doc))
 	}
+}
+
+func functionExample(b *bytes.Buffer, module string, f *contract.Function) {
+	if f.Example == "" {
+		return
+	}
+	fmt.Fprintf(b, "\n`%s.%s` gives a map:\n\n| field | type | |\n| --- | --- | --- |\n", module, f.Name)
+	for _, field := range f.Shape.Fields {
+		row(b, field.Name, field)
+	}
+	fmt.Fprintf(b, "\n```risor\n%s```\n", f.Example)
 }
 
 // cell keeps a text inside its table cell.

@@ -57,6 +57,11 @@ type Request struct {
 	Context    int64 // bytes of Ctx
 	Value      int64 // bytes of the answer
 	Printed    int64 // bytes
+	// Decide answers hook.decide with a map of ok, reason, answers and usage.
+	// It is called on the goroutine of Fire, must return soon after its
+	// context ends, and its time is not the script's. Nil where nobody can be
+	// asked.
+	Decide func(ctx context.Context, question string, schema any) map[string]any
 }
 
 // Answer is what a function returned.
@@ -154,7 +159,7 @@ func (p *Pool) fire(ctx context.Context, w *process, s *Script, q *Request) (a A
 	}
 	// What compiling took counts as well.
 	left := max(q.Time-time.Since(start), time.Millisecond)
-	frame, err := w.exchange(ctx, b, left, lateAfter(q.Time))
+	frame, left, err := w.timed(ctx, b, left, lateAfter(q.Time))
 	if err != nil {
 		begun := true
 		if w.page != nil && w.killed.Load() == nil {
@@ -162,6 +167,11 @@ func (p *Pool) fire(ctx context.Context, w *process, s *Script, q *Request) (a A
 			_, _, begun = w.page.Last(s.id, w.seq)
 		}
 		return a, p.lost(w, s, w.seq, "while it ran", err), begun
+	}
+	for asked := 0; asks(frame); asked++ {
+		if frame, left, f = p.hear(ctx, w, s, frame, asked, left, q); f != nil {
+			return a, f, true
+		}
 	}
 	a, f = p.judge(w, s, frame, q)
 	return a, f, true

@@ -224,6 +224,14 @@ func (p *process) close() {
 	}
 }
 
+// timed is exchange for a request of several parts: it gives what is left of
+// the limit.
+func (p *process) timed(ctx context.Context, request []byte, limit time.Duration, late ending) ([]byte, time.Duration, error) {
+	start := time.Now()
+	frame, err := p.exchange(ctx, request, limit, late)
+	return frame, limit - time.Since(start), err
+}
+
 // exchange sends a request, if there is one, and waits for the reply, no
 // longer than the limit and the context. After an error the process is dead
 // or dying.

@@ -27,6 +27,8 @@ const (
 	OpFire  Op = 'F' // server → worker
 	OpReady Op = 'K' // the script is loaded
 	OpBad   Op = 'E' // it does not compile
+	OpAsk   Op = 'A' // worker → server, while a firing runs: a question
+	OpTold  Op = 'T' // server → worker: what came of it
 	OpReply Op = 'R' // how a firing ended
 )
 

@@ -102,6 +102,25 @@ func TestMessages(t *testing.T) {
 	if got, err := ReadReply(r); err != nil || cmp.Diff(reply, got) != "" {
 		t.Errorf("reply: %v\n%s", err, cmp.Diff(reply, got))
 	}
+	ask := Ask{Question: "is é safe?", Schema: []byte{byte(Nil)}}
+	r = NewReader(ask.Append(nil))
+	r.Byte()
+	if got, err := ReadAsk(r); err != nil || cmp.Diff(ask, got) != "" {
+		t.Errorf("ask: %v\n%s", err, cmp.Diff(ask, got))
+	}
+	told, err := AppendTold(nil, map[string]any{"ok": true, "answers": []any{int64(1)}}, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = NewReader(told)
+	r.Byte()
+	b, err := ReadTold(r)
+	if err != nil {
+		t.Errorf("told: %v", err)
+	}
+	if got, err := ReadValue(NewReader(b)); err != nil || cmp.Diff(map[string]any{"ok": true, "answers": []any{int64(1)}}, got) != "" {
+		t.Errorf("told: %v, %v", err, got)
+	}
 	bad := Bad{Message: strings.Repeat("é", MaxMessage), File: 1, Line: 2, Col: 3}
 	r = NewReader(bad.Append(nil))
 	r.Byte()
@@ -113,6 +132,24 @@ func TestMessages(t *testing.T) {
 	r.Byte()
 	if got, err := ReadReport(r); err != nil || got != report {
 		t.Errorf("report: %v %+v", err, got)
+	}
+}
+
+// A question has bounds, whoever sends it, and an answer is never nothing.
+func TestAskBounds(t *testing.T) {
+	for name, m := range map[string]Ask{
+		"question": {Question: strings.Repeat("x", MaxQuestion+1)},
+		"schema":   {Question: "q", Schema: make([]byte, MaxSchema+1)},
+	} {
+		if _, err := ReadAsk(NewReader(m.Append(nil)[1:])); err == nil {
+			t.Errorf("a %s that is too long is read", name)
+		}
+	}
+	if _, err := ReadTold(NewReader(nil)); err == nil {
+		t.Error("an answer without a value is read")
+	}
+	if _, err := AppendTold(nil, strings.Repeat("x", 200), 100); !errors.Is(err, ErrSize(100)) {
+		t.Errorf("an answer over its limit: %v", err)
 	}
 }
 
@@ -161,9 +198,15 @@ func FuzzRequests(f *testing.F) {
 	r := Fire{ID: 1, Function: "f"}
 	b, _ := AppendValue(r.AppendHead(nil), map[string]any{"a": []any{1, "b", nil, 1.5, true}}, 1000)
 	f.Add(b)
+	told, _ := AppendTold(nil, Unanswered("nobody"), 1000)
+	f.Add(told)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := NewReader(b)
 		switch Op(r.Byte()) {
+		case OpTold:
+			if b, err := ReadTold(r); err == nil {
+				ReadValue(NewReader(b))
+			}
 		case OpLoad:
 			if l, err := ReadLoad(r); err == nil && len(l.Files) > MaxFiles {
 				t.Error("too many files")
@@ -187,9 +230,20 @@ func FuzzReplies(f *testing.F) {
 	reply := Reply{Ending: Returned, Frames: []uint32{1}}
 	b, _ := AppendValue(reply.AppendHead(nil), nested(5), 1000)
 	f.Add(b)
+	ask := Ask{Question: "q", Schema: []byte{byte(Nil)}}
+	f.Add(ask.Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := NewReader(b)
 		switch Op(r.Byte()) {
+		case OpAsk:
+			m, err := ReadAsk(r)
+			if err != nil {
+				return
+			}
+			if len(m.Question) > MaxQuestion || len(m.Schema) > MaxSchema {
+				t.Error("a question that is too long")
+			}
+			ReadValue(NewReader(m.Schema))
 		case OpReady:
 			if m, err := ReadReady(r); err == nil {
 				for _, p := range m.Points {
