@@ -125,7 +125,7 @@ func (m *machine) start(e Event) {
 		Decisions: old.Decisions, DecisionsAt: old.Decisions,
 		Since: e.At, Began: e.At,
 	}
-	m.Chosen, m.Offered = old.Chosen, old.Offered
+	m.Chosen, m.Offered = SessionChoice{Mode: old.Chosen.Mode, Model: old.Chosen.Model}, old.Offered
 	if e.ParentRunID != "" {
 		m.Above = e.Course.Mode
 	}
@@ -168,28 +168,29 @@ func (m *machine) steered(e Event) {
 func (m *machine) set(e Event) {
 	if e.ParentRunID != "" {
 		if m.Active() && m.Above != "" {
-			m.Above, m.Chosen.Due = e.Mode, true
+			m.Above, m.Chosen.ModeDue = e.Mode, true
 		}
 		return
 	}
 	if e.Mode != "" {
-		m.Chosen.Mode = e.Mode
+		m.Chosen.Mode, m.Chosen.ModeDue = e.Mode, m.Active()
 	}
 	if e.Model != "" {
-		m.Chosen.Model = e.Model
+		m.Chosen.Model, m.Chosen.ModelDue = e.Model, m.Active()
 	}
-	m.Chosen.Due = m.Active()
 }
 
 // takeChoice lets what was chosen hold, at the start of a turn.
 func (m *machine) takeChoice() {
-	if !m.Chosen.Due {
+	if !m.Chosen.ModeDue && !m.Chosen.ModelDue {
 		return
 	}
 	course := *m.Course
 	course.Mode = m.NextMode()
-	m.Chosen.Due = false
-	course.Model = cmp.Or(m.Chosen.Model, course.Model)
+	if m.Chosen.ModelDue {
+		course.Model = m.Chosen.Model
+	}
+	m.Chosen.ModeDue, m.Chosen.ModelDue = false, false
 	m.Course = &course
 }
 
@@ -199,7 +200,7 @@ func (s *State) NextMode() Mode {
 	switch {
 	case s.Course == nil:
 		return ""
-	case !s.Chosen.Due:
+	case !s.Chosen.ModeDue:
 		return s.Course.Mode
 	case s.Above == "":
 		return cmp.Or(s.Chosen.Mode, s.Course.Mode)

@@ -653,3 +653,30 @@ func TestRepair(t *testing.T) {
 		})
 	}
 }
+
+// Choosing a model leaves the mode as the run was started with, and what was
+// chosen for a run that is over does not reach into one that was started with
+// something else.
+func TestAChoiceOfAModelKeepsTheMode(t *testing.T) {
+	c := &Course{Mode: ModePlan, Model: "m", Entry: "work", Stages: []StageCourse{{Name: "work", MaxTurns: 5}}}
+	s, _ := Apply(State{}, Event{Kind: Set, Mode: ModeAuto})
+	start := Event{Kind: Started, RunID: "r", SessionID: "s", Course: c, Prompt: []Block{{Kind: TextBlock, Text: "x"}}}
+	s, _ = Apply(s, start)
+	s, _ = Apply(s, Event{Kind: Set, Model: "other"})
+	if got := s.NextMode(); got != ModePlan {
+		t.Errorf("the next turn's mode is %s, want plan", got)
+	}
+	s, _ = Apply(s, Event{Kind: Set, Mode: ModeAuto})
+	if got := s.NextMode(); got != ModeAuto {
+		t.Errorf("the chosen mode is not the next one: %s", got)
+	}
+	s, _ = Apply(s, Event{Kind: CancelWanted})
+	s, _ = Apply(s, Event{Kind: StopWaiting})
+	if s.Active() {
+		t.Fatal("the run is not over")
+	}
+	s, _ = Apply(s, start)
+	if got := s.NextMode(); got != ModePlan {
+		t.Errorf("the next run was started in plan and would go on in %s", got)
+	}
+}

@@ -106,7 +106,9 @@ type Steer struct{ ID, Text string }
 type SessionChoice struct {
 	Mode  Mode
 	Model string
-	Due   bool // for the run under way, at its next turn
+	// ModeDue and ModelDue say that the run under way has it from its next turn
+	// on; later runs have it from their start.
+	ModeDue, ModelDue bool
 }
 
 // Ending is how a run that is about to end will end.

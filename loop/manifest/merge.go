@@ -63,11 +63,11 @@ func (l *loader) policy() {
 	}
 }
 
-// For leaves out the rules of other agents.
-func (p Policy) For(agent string) Policy {
+// For leaves out the rules of agents that are not named.
+func (p Policy) For(agents ...string) Policy {
 	out := Policy{Default: p.Default}
 	for _, r := range p.Rules {
-		if r.Agent == "" || r.Agent == agent {
+		if r.Agent == "" || slices.Contains(agents, r.Agent) {
 			out.Rules = append(out.Rules, r)
 		}
 	}

@@ -18,8 +18,9 @@ type Request struct {
 	Grants    []Grant // of the session and of the workspace
 	// Taint is the highest label of what is in the model's context.
 	Taint loop.Label
-	// HookFailed: a pre_tool hook of this call is broken; no rule allows it.
-	HookFailed bool
+	// Unheard says which hook could have refused the call and was not heard, or
+	// wants a person to decide; "" where all were. No rule allows such a call.
+	Unheard string
 	// SandboxInForce: commands are confined. Where they are not, each asks.
 	SandboxInForce bool
 	// Unwatched says why a command could change protected files unnoticed, ""
@@ -112,8 +113,8 @@ func (j *judging) builtin() {
 	if j.req.Mode == loop.ModePlan && (effect == loop.Write || effect == loop.Execute) {
 		j.say(loop.LayerBuiltin, loop.VerdictDeny, false, "mode plan", "in plan mode nothing is written or executed")
 	}
-	if j.req.HookFailed {
-		j.mustAsk("hook", "a pre_tool hook of this call failed, so no rule may allow it")
+	if j.req.Unheard != "" {
+		j.say(loop.LayerHook, loop.VerdictAsk, true, "pre_tool", j.req.Unheard)
 	}
 	if effect == loop.Execute && !j.req.SandboxInForce {
 		j.mustAsk("sandbox", "commands are not confined on this machine")

@@ -110,7 +110,7 @@ func TestFailedHookAndMissingSandboxAsk(t *testing.T) {
 	r := s.rulesOf(t, "allow shell(ls *); allow edit; deny shell(rm *)", "user")
 	grants := []Grant{{Rule: "shell"}, {Rule: "shell(=ls)"}}
 	for name, change := range map[string]func(*Request){
-		"hook failed": func(r *Request) { r.HookFailed = true; r.Grants = grants; r.Mode = loop.ModeAuto },
+		"hook failed": func(r *Request) { r.Unheard = "a hook failed"; r.Grants = grants; r.Mode = loop.ModeAuto },
 		"unwatched":   func(r *Request) { r.Unwatched = "too many files"; r.Grants = grants; r.Mode = loop.ModeAuto },
 		"no sandbox":  func(r *Request) { r.SandboxInForce = false; r.Grants = grants; r.Mode = loop.ModeAuto },
 	} {

@@ -199,17 +199,6 @@ var spellings = map[string][]string{
 	"web_fetch":  {"web_fetch", "WebFetch", "webfetch"},
 }
 
-// unheard makes a judgement one that only a person can make: a hook that could
-// have refused the call was not heard, so no rule allows it.
-func unheard(j loop.Judgement, why string) loop.Judgement {
-	if why == "" || j.Verdict == loop.VerdictDeny {
-		return j
-	}
-	j.Verdict, j.MustAsk, j.Session, j.Always = loop.VerdictAsk, true, "", ""
-	j.Steps = append(j.Steps[:len(j.Steps):len(j.Steps)], loop.GateStep{Layer: loop.LayerHook, Source: "pre_tool", Fired: true, Outcome: loop.VerdictAsk, Because: why})
-	return j
-}
-
 func (d *dispatched) commandFields() map[string]any {
 	f := d.callFields()
 	f["tool_names"] = toolNames(tool.Canonical(d.call.Tool))

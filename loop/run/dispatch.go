@@ -386,14 +386,13 @@ func (d *dispatched) judge(grants []policy.Grant) loop.Judgement {
 type question struct {
 	run     *activeRun
 	request policy.Request // without grants
-	unheard string         // why no rule may allow it
 }
 
 func (d *dispatched) question() question {
 	return question{d.run, policy.Request{
 		Tool: d.tool.Spec().Name, Arguments: d.args, Plan: d.plan, Mode: d.state.Course.Mode,
-		Taint: d.state.Taint, SandboxInForce: d.run.gear.inForce,
-	}, d.unheard}
+		Taint: d.state.Taint, Unheard: d.unheard, SandboxInForce: d.run.gear.inForce,
+	}}
 }
 
 // judge is what policy says with these grants.
@@ -406,7 +405,7 @@ func (q *question) judge(grants []policy.Grant) loop.Judgement {
 		}
 		req.Exposed = q.run.gear.floor.Exposed()
 	}
-	return unheard(q.run.gear.judge(req), q.unheard)
+	return q.run.gear.judge(req)
 }
 
 // because joins what the layers that came to this verdict said.

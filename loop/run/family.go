@@ -58,7 +58,8 @@ func (p *pinned) spawnable() []string {
 // tools and hooks. Another agent has its own, and the parent's guards before
 // them.
 func (p *pinned) forChild(sp *spawning) (*pinned, error) {
-	child := &pinned{Config: p.Config, Model: sp.state.Course.Model, Mode: sp.run.modeBelow(), Others: p.Others}
+	child := &pinned{Config: p.Config, Model: sp.state.Course.Model, Mode: sp.run.modeBelow(), Others: p.Others,
+		Callers: append(slices.Clone(p.Callers), p.agent().Name)}
 	name := sp.args.Agent
 	if name == "" || name == p.agent().Name {
 		a := *p.agent()

@@ -2,6 +2,7 @@ package run
 
 import (
 	"os"
+	"slices"
 
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/policy"
@@ -9,10 +10,12 @@ import (
 	"agent-ls/loop/tool"
 )
 
-// rules are the policy of one run.
-func (s *Service) rules(cfg *manifest.Config) (*policy.Rules, []finding) {
+// rules are the policy of one run: that of its agent, and of the agents that
+// it works for.
+func (s *Service) rules(p *pinned) (*policy.Rules, []finding) {
+	cfg, agents := &p.Config, append(slices.Clone(p.Callers), p.agent().Name)
 	home, _ := os.UserHomeDir() // without one, rules with ~ match nothing
-	return policy.New(s.opt.Root, cfg.Policy, policy.Options{Home: home, StateDir: s.opt.StateDir, Own: cfg.Own, Taint: cfg.Taint})
+	return policy.New(s.opt.Root, cfg.Policy.For(agents...), policy.Options{Home: home, StateDir: s.opt.StateDir, Own: cfg.Own, Taint: cfg.Taint})
 }
 
 func (s *Service) toolOptions(cfg *manifest.Config, floor *sandbox.Floor, tracker *tool.Tracker, rules *policy.Rules) tool.Options {

@@ -26,6 +26,9 @@ type pinned struct {
 	Model  string
 	Mode   loop.Mode
 	Others []otherAgent `json:",omitempty"` // agents that it may spawn
+	// Callers are the agents of the runs above a sub-agent's, the top one
+	// first. What binds them binds it.
+	Callers []string `json:",omitempty"`
 }
 
 func (p *pinned) agent() *manifest.Agent { return &p.Config.Agents[0] }
@@ -214,7 +217,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 			floor = floor.Without(m.APIKeyEnv)
 		}
 	}
-	rules, found := s.rules(cfg)
+	rules, found := s.rules(p)
 	findings = append(findings, errorsOf(found)...)
 	if denied, outside, some := rules.HiddenFromCommands(); some {
 		floor = floor.Hide(denied, outside...)

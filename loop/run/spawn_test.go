@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -557,6 +558,40 @@ func TestASubAgentFollowsTheModeOfTheRunAbove(t *testing.T) {
 		r.wait(s.RunID)
 		if modes[0] != loop.ModePlan || len(modes) != 1 {
 			t.Errorf("killed %v: the sub-agent's calls were judged in %v, want plan", killed, modes)
+		}
+	}
+}
+
+// The rules of an agent's own file bind it and the agents that work for it,
+// and nobody else.
+func TestRulesOfAnAgentBindWhatItSpawns(t *testing.T) {
+	s := newRig(t).svc
+	config := manifest.Config{Policy: manifest.Policy{Default: "ask", Rules: []manifest.Rule{
+		{Verdict: "allow", Text: "read_file(*)"},
+		{Verdict: "deny", Text: "read_file(a.txt)", Agent: "strict"},
+		{Verdict: "deny", Text: "read_file(b.txt)", Agent: "other"},
+	}}}
+	strict, easy := manifest.Agent{Name: "strict", Model: "m"}, manifest.Agent{Name: "easy", Model: "m"}
+	for name, tt := range map[string]struct {
+		pin  pinned
+		want []loop.Verdict // of a.txt and b.txt
+	}{
+		"itself":             {pinned{Config: manifest.Config{Agents: []manifest.Agent{strict}}}, []loop.Verdict{loop.VerdictDeny, loop.VerdictAllow}},
+		"another":            {pinned{Config: manifest.Config{Agents: []manifest.Agent{easy}}}, []loop.Verdict{loop.VerdictAllow, loop.VerdictAllow}},
+		"another, for it":    {pinned{Config: manifest.Config{Agents: []manifest.Agent{easy}}, Callers: []string{"strict"}}, []loop.Verdict{loop.VerdictDeny, loop.VerdictAllow}},
+		"further below both": {pinned{Config: manifest.Config{Agents: []manifest.Agent{easy}}, Callers: []string{"other", "strict"}}, []loop.Verdict{loop.VerdictDeny, loop.VerdictDeny}},
+	} {
+		tt.pin.Config.Policy = config.Policy
+		rules, found := s.rules(&tt.pin)
+		if len(found) > 0 {
+			t.Fatal(found[0].Message)
+		}
+		for i, file := range []string{"a.txt", "b.txt"} {
+			path := filepath.Join(s.opt.Root, file)
+			j := rules.Judge(policy.Request{Tool: "read_file", Plan: loop.Plan{Effect: loop.Read, Paths: []loop.PathAccess{{Path: path}}}})
+			if j.Verdict != tt.want[i] {
+				t.Errorf("%s reads %s: %s, want %s", name, file, j.Verdict, tt.want[i])
+			}
 		}
 	}
 }
