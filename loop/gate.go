@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"agent-ls/hooks/contract"
 )
 
 // GateRecord is what the hooks before a call came to. They are asked once for
@@ -233,9 +235,9 @@ func sameCall(a, b ToolCall) bool {
 }
 
 func canonical(args json.RawMessage) (json.RawMessage, error) {
-	v, err := PlainValue(args)
+	v, err := contract.ReadPlain(args)
 	if err != nil {
 		return nil, err
 	}
-	return PlainJSON(v)
+	return contract.WritePlain(v)
 }

@@ -1,12 +1,11 @@
 package loop
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
+
+	"agent-ls/hooks/contract"
 )
 
 // System is the system text of the next request, its stable parts first so
@@ -99,7 +98,7 @@ func (s *State) HookFields(point, callID string) map[string]any {
 		calls := []any{}
 		for _, c := range s.Batch {
 			if c.Phase != CallDone && (callID == "" || c.ID == callID) {
-				calls = append(calls, map[string]any{"id": c.ID, "name": c.Tool, "arguments": argumentMap(c.Arguments)})
+				calls = append(calls, map[string]any{"id": c.ID, "name": c.Tool, "arguments": ArgumentMap(c.Arguments)})
 			}
 		}
 		f["tool_calls"] = calls
@@ -113,8 +112,10 @@ func (s *State) HookFields(point, callID string) map[string]any {
 	return f
 }
 
-func argumentMap(args json.RawMessage) map[string]any {
-	v, err := PlainValue(args)
+// ArgumentMap are the arguments of a call as hooks see them; what is no object
+// is an empty one.
+func ArgumentMap(args json.RawMessage) map[string]any {
+	v, err := contract.ReadPlain(args)
 	if m, ok := v.(map[string]any); ok && err == nil {
 		return m
 	}
@@ -128,50 +129,14 @@ func nilIfEmpty(s string) any {
 	return s
 }
 
-// PlainValue reads JSON as plain data: a number that is written as an integer
-// and fits is an int64, any other a float64.
-func PlainValue(text []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	return plain(v), nil
-}
-
-func plain(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		f, _ := v.Float64()
-		return f
-	case []any:
-		for i := range v {
-			v[i] = plain(v[i])
-		}
-		return v
-	case map[string]any:
-		for k := range v {
-			v[k] = plain(v[k])
-		}
-		return v
-	}
-	return v
-}
-
 // MarshalJSON keeps the difference between 3 and 3.0, which a script sees.
 func (s HookState) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	err := writePlain(&b, map[string]any(s))
-	return b.Bytes(), err
+	return contract.WritePlain(map[string]any(s))
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (s *HookState) UnmarshalJSON(text []byte) error {
-	v, err := PlainValue(text)
+	v, err := contract.ReadPlain(text)
 	if err != nil {
 		return err
 	}
@@ -180,61 +145,5 @@ func (s *HookState) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("a hook's state is a map, not %T", v)
 	}
 	*s = m
-	return nil
-}
-
-// PlainJSON writes plain data as JSON, the way PlainValue reads it.
-func PlainJSON(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	err := writePlain(&b, v)
-	return b.Bytes(), err
-}
-
-func writePlain(b *bytes.Buffer, v any) error {
-	switch v := v.(type) {
-	case map[string]any:
-		b.WriteByte('{')
-		for i, k := range slices.Sorted(maps.Keys(v)) {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			key, err := json.Marshal(k)
-			if err != nil {
-				return err
-			}
-			b.Write(key)
-			b.WriteByte(':')
-			if err := writePlain(b, v[k]); err != nil {
-				return err
-			}
-		}
-		b.WriteByte('}')
-	case []any:
-		b.WriteByte('[')
-		for i := range v {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if err := writePlain(b, v[i]); err != nil {
-				return err
-			}
-		}
-		b.WriteByte(']')
-	case float64:
-		text, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		b.Write(text)
-		if !bytes.ContainsAny(text, ".eE") {
-			b.WriteString(".0")
-		}
-	default:
-		text, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		b.Write(text)
-	}
 	return nil
 }

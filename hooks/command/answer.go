@@ -176,7 +176,7 @@ func (a *answer) preTool(e *contract.Event) (contract.Verdict, string, error) {
 		known := []string{"continue", "deny", "rewrite", "block", "approve", "allow", "ask"}
 		return contract.Verdict{}, "", fmt.Errorf("unknown decision %q%s", word, contract.DidYouMean(word, known))
 	}
-	value, err := plain(input)
+	value, err := contract.ReadPlain(input)
 	if err != nil {
 		return contract.Verdict{}, "", err
 	}
@@ -203,35 +203,4 @@ func (a *answer) postTool(fields map[string]any, malformed func(string, ...any) 
 		return contract.Verdict{Action: contract.Allow}, "", nil
 	}
 	return contract.Verdict{Action: contract.Modify, Value: text, HasValue: true}, "", nil
-}
-
-// plain reads JSON as plain data: whole numbers as int64.
-func plain(text []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	return whole(v), nil
-}
-
-func whole(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		f, _ := v.Float64()
-		return f
-	case []any:
-		for i := range v {
-			v[i] = whole(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = whole(v[k])
-		}
-	}
-	return v
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agent-ls/hooks/check"
+	"agent-ls/loop/realpath"
 	"agent-ls/loop/trust"
 )
 
@@ -187,7 +188,7 @@ func (l *loader) trust(one *layer, id string, at check.Span, severity check.Seve
 	digest, err := item.Digest(l.sources.Root)
 	if err == nil {
 		t.Digest = digest
-		t.State, err = l.sources.Trust.State(l.ctx, resolved(l.sources.Root), item.Kind, item.Name, digest)
+		t.State, err = l.sources.Trust.State(l.ctx, realpath.Resolve(l.sources.Root), item.Kind, item.Name, digest)
 	}
 	t.Trusted = t.State.Allows()
 	does := fmt.Sprintf("run %q", item.Line)

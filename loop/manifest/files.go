@@ -8,34 +8,13 @@ import (
 	"strings"
 
 	"agent-ls/hooks/check"
+	"agent-ls/loop/realpath"
 )
 
 // script is a hook script as it was read, with what it defines.
 type script struct {
 	path string
 	text []byte
-}
-
-// resolved follows symlinks as far as the path exists.
-func resolved(path string) string {
-	rest := ""
-	for at := filepath.Clean(path); ; {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
-		}
-		up := filepath.Dir(at)
-		if up == at {
-			return filepath.Clean(path)
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
-		at = up
-	}
-}
-
-// inside says whether a clean path is a folder or lies in it.
-func inside(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // locate turns a path of a settings file into an absolute one that stays in
@@ -67,7 +46,7 @@ func (l *layer) confined() bool { return l.restricted() || l.kind == defaultLaye
 
 // leaves says whether a path is outside a folder, before or after symlinks.
 func leaves(folder, path string) bool {
-	return !inside(folder, path) || !inside(resolved(folder), resolved(path))
+	return !realpath.Within(folder, path) || !realpath.Within(realpath.Resolve(folder), realpath.Resolve(path))
 }
 
 // scriptPath is where a script's setting points, "" if it may not.

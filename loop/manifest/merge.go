@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/viper"
 
 	"agent-ls/hooks/check"
+	"agent-ls/loop/realpath"
 	"agent-ls/loop/tool/toolname"
 )
 
@@ -231,11 +232,11 @@ func (l *loader) within(folder string, others []string) bool {
 		if !filepath.IsAbs(f) {
 			f = filepath.Join(l.sources.Root, f)
 		}
-		return resolved(filepath.Clean(f))
+		return realpath.Resolve(filepath.Clean(f))
 	}
 	inner := abs(folder)
 	for _, other := range others {
-		if inside(abs(other), inner) {
+		if realpath.Within(abs(other), inner) {
 			return true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"agent-ls/loop"
+	"agent-ls/loop/realpath"
 	"agent-ls/loop/sandbox"
 )
 
@@ -28,7 +29,7 @@ func (j *judging) pathAnswer(tool, path string, write, byDefault bool) []answer 
 		out = append(out, answer{verdict: verdict, must: must, source: source, because: because, layer: loop.LayerBuiltin})
 	}
 	shown := j.show(path)
-	if j.state != "" && within(j.state, path) {
+	if j.state != "" && realpath.Within(j.state, path) {
 		say(loop.VerdictDeny, false, "state", shown+" is agent-ls's own state")
 	}
 	rel, inside := j.relative(path)
@@ -39,7 +40,7 @@ func (j *judging) pathAnswer(tool, path string, write, byDefault bool) []answer 
 		if why, yes := sandbox.Protected(j.root, path); yes {
 			say(loop.VerdictAsk, true, "protected", shown+": "+why+", so it is always asked")
 		}
-		if slices.ContainsFunc(j.own, func(own string) bool { return within(own, path) }) {
+		if slices.ContainsFunc(j.own, func(own string) bool { return realpath.Within(own, path) }) {
 			say(loop.VerdictAsk, true, "protected", shown+" is agent-ls's own configuration, so it is always asked")
 		}
 	}
@@ -124,7 +125,7 @@ func (r *Rules) globMatch(one rule, full, rel string, inside bool) bool {
 // look at whole folders leave it out. The path is absolute and resolved.
 func (r *Rules) Unreadable(path string) bool {
 	rel, inside := r.relative(path)
-	if r.state != "" && within(r.state, path) {
+	if r.state != "" && realpath.Within(r.state, path) {
 		return true
 	}
 	for _, one := range r.rules {
@@ -154,11 +155,6 @@ func (r *Rules) relative(path string) (string, bool) {
 func (r *Rules) show(path string) string {
 	rel, _ := r.relative(path)
 	return rel
-}
-
-func within(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // resolve follows symlinks and ".." of a path that a command names, as far as
@@ -225,7 +221,7 @@ func (r *Rules) HiddenFromCommands() (denied func(path string) bool, outside []s
 			continue
 		}
 		base, _ := doublestar.SplitPattern(glob)
-		if base = resolveFolder(filepath.FromSlash(base)); base != filepath.Dir(base) && !within(c.root, base) && !slices.Contains(outside, base) {
+		if base = resolveFolder(filepath.FromSlash(base)); base != filepath.Dir(base) && !realpath.Within(c.root, base) && !slices.Contains(outside, base) {
 			outside = append(outside, base)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"agent-ls/hooks/shell"
 	"agent-ls/loop"
+	"agent-ls/loop/realpath"
 	"agent-ls/loop/sandbox"
 )
 
@@ -27,7 +28,7 @@ var contentReaders = []string{"git", "date", "xargs", "curl", "wget", "openssl",
 // outside asks where a word names a file outside the workspace that is there,
 // or that could be made there.
 func (l *line) outside(c shell.Command, name, path string) {
-	if !slices.Contains(contentReaders, c.Base()) || within(l.root, path) || device(path) || device(name) {
+	if !slices.Contains(contentReaders, c.Base()) || realpath.Within(l.root, path) || device(path) || device(name) {
 		return
 	}
 	_, err := os.Lstat(path)
@@ -99,7 +100,7 @@ func (l *line) namedPath(c shell.Command, p string, flat bool) {
 		}
 	}
 	switch why, guarded := l.unwritable(p); {
-	case l.state != "" && within(l.state, p):
+	case l.state != "" && realpath.Within(l.state, p):
 		l.say(loop.LayerBuiltin, loop.VerdictDeny, false, "state", l.show(p)+" is agent-ls's own state")
 	case l.Unreadable(p):
 		l.mustAsk("shell", shown(c)+": it names "+l.show(p)+", which may not be read")
@@ -218,7 +219,7 @@ func (r *Rules) unwritable(path string) (why string, yes bool) {
 	if why, yes := sandbox.Protected(r.root, path); yes {
 		return why, true
 	}
-	if r.state != "" && within(r.state, path) {
+	if r.state != "" && realpath.Within(r.state, path) {
 		return "agent-ls's own state", true
 	}
 	rel, inside := r.relative(path)
@@ -240,7 +241,7 @@ func (r *Rules) hasWriteDenials() bool {
 // below looks for a path of a kind in a folder and below it, links followed
 // one step. What is too much to look at counts as found.
 func (r *Rules) below(folder string, kind func(path string) (string, bool)) (why string, yes bool) {
-	if r.state != "" && within(folder, r.state) {
+	if r.state != "" && realpath.Within(folder, r.state) {
 		return "agent-ls's own state is there", true
 	}
 	seen := 0

@@ -13,6 +13,7 @@ import (
 
 	"agent-ls/hooks/shell"
 	"agent-ls/loop"
+	"agent-ls/loop/realpath"
 	"agent-ls/loop/sandbox"
 )
 
@@ -301,7 +302,7 @@ func (r *Rules) find(name string, dirs []string) string {
 			continue
 		}
 		real, err := filepath.EvalSymlinks(p)
-		if err != nil || within(r.root, p) || within(r.root, real) {
+		if err != nil || realpath.Within(r.root, p) || realpath.Within(r.root, real) {
 			return "PATH finds it in the workspace"
 		}
 		return ""
@@ -469,7 +470,7 @@ func (l *line) cd(c shell.Command) {
 // enter adds a folder in which later paths may lie.
 func (l *line) enter(dir string) {
 	switch {
-	case !within(l.root, dir):
+	case !realpath.Within(l.root, dir):
 		l.mustAsk("workspace", "it changes to "+dir+", outside the workspace")
 	case !slices.Contains(l.dirs, dir):
 		l.dirs = append(l.dirs, dir)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"agent-ls/hooks/contract"
 	"agent-ls/loop"
 )
 
@@ -338,7 +339,7 @@ func plainPart(b *loop.Block) map[string]any {
 }
 
 func argumentsOf(text []byte) map[string]any {
-	v, err := loop.PlainValue(text)
+	v, err := contract.ReadPlain(text)
 	if m, ok := v.(map[string]any); ok && err == nil {
 		return m
 	}

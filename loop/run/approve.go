@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"agent-ls/hooks/contract"
 	"agent-ls/hooks/shell"
 	"agent-ls/loop"
 	"agent-ls/loop/journal"
@@ -277,7 +278,7 @@ func honoured(a report.Approval, answer report.Answer) report.Answer {
 		return answer
 	}
 	if len(answer.Arguments) > 0 {
-		v, err := loop.PlainValue(answer.Arguments)
+		v, err := contract.ReadPlain(answer.Arguments)
 		if _, isMap := v.(map[string]any); err != nil || !isMap {
 			return deny("the edited arguments are no JSON object, so the answer counts as a denial")
 		}

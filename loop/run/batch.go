@@ -58,7 +58,7 @@ func (v *validated) coerced() {
 		return
 	}
 	v.hear("validation:coerce", func(f map[string]any) {
-		f["name"], f["input"] = v.call.Tool, plainMap(v.call.Arguments)
+		f["name"], f["input"] = v.call.Tool, loop.ArgumentMap(v.call.Arguments)
 		f["original_input"], f["coercions"] = plainAny(v.call.Wanted.Arguments), coercions(v.call.Coerced)
 	})
 }

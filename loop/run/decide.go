@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"agent-ls/hooks/contract"
 	"agent-ls/loop"
 	"agent-ls/loop/tool"
 )
@@ -60,7 +61,7 @@ func (d askedBeside) plain() map[string]any {
 func (r *activeRun) decide(ctx context.Context, s *loop.State, question string, schema any) map[string]any {
 	begun := time.Now()
 	d := askedBeside{id: newID("dcn")}
-	text, err := loop.PlainJSON(schema)
+	text, err := contract.WritePlain(schema)
 	if err != nil {
 		text = nil
 		d.reason = "the schema is no plain data: " + err.Error()
@@ -83,7 +84,7 @@ func (r *activeRun) decide(ctx context.Context, s *loop.State, question string, 
 	answer, err := r.askBeside(ctx, &d, n, question, text)
 	if err != nil {
 		d.reason = err.Error()
-	} else if d.answers, err = loop.PlainValue(answer); err != nil {
+	} else if d.answers, err = contract.ReadPlain(answer); err != nil {
 		d.reason = err.Error()
 	}
 	usage := d.usage

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"agent-ls/hooks/contract"
 	"agent-ls/loop"
 	"agent-ls/loop/journal"
 	"agent-ls/loop/policy"
@@ -445,8 +446,8 @@ func (d *dispatched) digest() string {
 		h.Write(b)
 	}
 	args := d.args
-	if v, err := loop.PlainValue(args); err == nil {
-		if canonical, err := loop.PlainJSON(v); err == nil {
+	if v, err := contract.ReadPlain(args); err == nil {
+		if canonical, err := contract.WritePlain(v); err == nil {
 			args = canonical
 		}
 	}
@@ -656,8 +657,8 @@ func (d *dispatched) notes() []string {
 
 // pointers names the fields in which two argument objects differ.
 func pointers(before, after json.RawMessage) []string {
-	x, errX := loop.PlainValue(before)
-	y, errY := loop.PlainValue(after)
+	x, errX := contract.ReadPlain(before)
+	y, errY := contract.ReadPlain(after)
 	if errX != nil || errY != nil {
 		return []string{"/"}
 	}

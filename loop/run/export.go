@@ -172,7 +172,7 @@ func (s *Service) redactHooks(ctx context.Context, x *Export) (func(payload, red
 	}
 	n := int64(0)
 	fire := func(payload, redacted any) (any, error) {
-		fields["payload"], fields["redacted"], fields["loop_count"] = plainNumbers(payload), plainNumbers(redacted), n
+		fields["payload"], fields["redacted"], fields["loop_count"] = contract.Plain(payload), contract.Plain(redacted), n
 		n++
 		out := set.Fire(ctx, hooks.Firing{Event: event, At: s.now(), Fields: fields})
 		switch {
@@ -186,31 +186,6 @@ func (s *Service) redactHooks(ctx context.Context, x *Export) (func(payload, red
 		return redacted, nil
 	}
 	return fire, nil
-}
-
-// plainNumbers turns the numbers of a JSON text into those that hooks know.
-func plainNumbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n
-		}
-		f, _ := v.Float64()
-		return f
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = plainNumbers(e)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[k] = plainNumbers(e)
-		}
-		return out
-	}
-	return v
 }
 
 // markdown is the session as a document for people.

@@ -152,7 +152,7 @@ func takeCalls(e *loop.Event, value any) error {
 		if id == "" || name == "" || !isMap {
 			return fmt.Errorf("call %d of the value is not {id, name, arguments}", i)
 		}
-		text, err := loop.PlainJSON(args)
+		text, err := contract.WritePlain(args)
 		if err != nil {
 			return fmt.Errorf("the arguments of call %d: %w", i, err)
 		}
@@ -196,12 +196,12 @@ func (r *activeRun) trailOf(callID string) []hooks.Decision {
 
 // sameJSON says whether two texts are the same JSON value.
 func sameJSON(a, b json.RawMessage) bool {
-	x, errX := loop.PlainValue(a)
-	y, errY := loop.PlainValue(b)
+	x, errX := contract.ReadPlain(a)
+	y, errY := contract.ReadPlain(b)
 	if errX != nil || errY != nil {
 		return string(a) == string(b)
 	}
-	p, errP := loop.PlainJSON(x)
-	q, errQ := loop.PlainJSON(y)
+	p, errP := contract.WritePlain(x)
+	q, errQ := contract.WritePlain(y)
 	return errP == nil && errQ == nil && string(p) == string(q)
 }

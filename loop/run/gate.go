@@ -58,8 +58,8 @@ func (r *activeRun) endRun(event string, out hooks.Outcome) string {
 
 // callDigest names a call by what runs.
 func callDigest(name string, args json.RawMessage) string {
-	if v, err := loop.PlainValue(args); err == nil {
-		if canonical, err := loop.PlainJSON(v); err == nil {
+	if v, err := contract.ReadPlain(args); err == nil {
+		if canonical, err := contract.WritePlain(v); err == nil {
 			args = canonical
 		}
 	}
@@ -171,7 +171,7 @@ func (d *dispatched) took(event string, out hooks.Outcome) (changed bool, refuse
 // rewritten gives the call other arguments, which have to fit like its own.
 func (d *dispatched) rewritten(event string, value any) (bool, *loop.ToolResult) {
 	m, isMap := value.(map[string]any)
-	text, err := loop.PlainJSON(value)
+	text, err := contract.WritePlain(value)
 	if err == nil && !isMap {
 		err = fmt.Errorf("the value is %T, not arguments", value)
 	}
@@ -193,7 +193,7 @@ func valueText(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	text, err := loop.PlainJSON(v)
+	text, err := contract.WritePlain(v)
 	if err != nil {
 		return fmt.Sprint(v)
 	}
@@ -202,7 +202,7 @@ func valueText(v any) string {
 
 // callFields are what every event about a call has.
 func (d *dispatched) callFields() map[string]any {
-	return map[string]any{"call_id": d.call.ID, "name": d.call.Tool, "input": plainMap(d.call.Arguments)}
+	return map[string]any{"call_id": d.call.ID, "name": d.call.Tool, "input": loop.ArgumentMap(d.call.Arguments)}
 }
 
 // mcpFields are what every event about a call of an MCP tool has.
@@ -234,16 +234,8 @@ func (d *dispatched) gateFields(event string) map[string]any {
 	return f
 }
 
-func plainMap(args json.RawMessage) map[string]any {
-	v, err := loop.PlainValue(args)
-	if m, ok := v.(map[string]any); ok && err == nil {
-		return m
-	}
-	return map[string]any{}
-}
-
 func plainAny(args json.RawMessage) any {
-	v, err := loop.PlainValue(args)
+	v, err := contract.ReadPlain(args)
 	if err != nil {
 		return string(args)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"agent-ls/hooks/contract"
 	"agent-ls/loop"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/model"
@@ -211,7 +212,7 @@ func (g *gear) check(c *loop.ToolCall) loop.CheckedCall {
 	if t == nil {
 		checked.Invalid, checked.Unknown = fmt.Sprintf("unknown tool %q%s", c.Name, didYouMean(checked.Tool, g.names)), true
 	}
-	v, err := loop.PlainValue(c.Arguments)
+	v, err := contract.ReadPlain(c.Arguments)
 	if _, isMap := v.(map[string]any); !isMap {
 		if err == nil {
 			err = fmt.Errorf("they are no JSON object")
@@ -220,7 +221,7 @@ func (g *gear) check(c *loop.ToolCall) loop.CheckedCall {
 			checked.Invalid = fmt.Sprintf("the arguments of %s do not fit: %v", c.Name, err)
 			checked.Faults = []loop.Fault{{Message: err.Error()}}
 		}
-		c.Arguments, _ = loop.PlainJSON(map[string]any{"malformed": string(c.Arguments)})
+		c.Arguments, _ = contract.WritePlain(map[string]any{"malformed": string(c.Arguments)})
 		return checked
 	}
 	if t == nil {

@@ -165,7 +165,7 @@ func (d *dispatched) replayed(ctx context.Context, alone bool) *loop.ToolResult 
 		return nil
 	}
 	if d.key == "" {
-		key, failure := name(d.work, plainMap(d.args))
+		key, failure := name(d.work, loop.ArgumentMap(d.args))
 		if ctx.Err() != nil {
 			return d.stopped(ctx)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"agent-ls/hooks/contract"
 	"agent-ls/loop"
 	"agent-ls/loop/manifest"
 )
@@ -29,7 +30,7 @@ func nextStageSpec(st *manifest.Stage) loop.ToolSpec {
 	if names := choicesOf(st, &text); len(names) > 0 {
 		property["enum"] = names
 	}
-	schema, err := loop.PlainJSON(map[string]any{
+	schema, err := contract.WritePlain(map[string]any{
 		"type":                 "object",
 		"properties":           map[string]any{"stage": property, "reason": map[string]any{"type": "string"}},
 		"required":             []any{"stage"},

@@ -345,7 +345,7 @@ func configured(c *manifest.MCPServer, tools []mcp.Tool) []mcp.Tool {
 func toolFields(tools []mcp.Tool) []any {
 	out := make([]any, len(tools))
 	for i, t := range tools {
-		schema, err := loop.PlainValue(t.Schema)
+		schema, err := contract.ReadPlain(t.Schema)
 		if err != nil {
 			schema = map[string]any{} // it was written by us, from what parsed
 		}

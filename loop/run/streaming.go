@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"agent-ls/hooks/contract"
 	"agent-ls/loop"
 )
 
@@ -92,7 +93,7 @@ func (w *streamWatch) piece(ctx context.Context, d loop.Delta) {
 }
 
 func plainOrNil(text string) any {
-	v, err := loop.PlainValue([]byte(text))
+	v, err := contract.ReadPlain([]byte(text))
 	if err != nil {
 		return nil
 	}

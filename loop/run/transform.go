@@ -252,7 +252,7 @@ func sentCall(former *loop.Block, same bool, p map[string]any) (*loop.Block, err
 		return nil, errors.New("a call without id or name")
 	}
 	if args, ok := p["arguments"].(map[string]any); ok {
-		text, err := loop.PlainJSON(args)
+		text, err := contract.WritePlain(args)
 		if err != nil {
 			return nil, fmt.Errorf("the arguments: %w", err)
 		}

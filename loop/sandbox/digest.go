@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"agent-ls/loop/realpath"
 )
 
 const (
@@ -197,7 +199,7 @@ func (d Digests) Compare(later Digests) Changes {
 func (d *Digests) others(path string) bool {
 	for _, top := range d.bound {
 		was, ok := d.files[top]
-		if !ok || !inside(path, top) {
+		if !ok || !realpath.Within(top, path) {
 			continue
 		}
 		if file, known := d.files[path]; known && file.mode.IsRegular() && links(file.info) > 1 {
@@ -212,7 +214,7 @@ func (d *Digests) others(path string) bool {
 // highest is what of a new path is new as a whole and protected.
 func (d Digests) highest(path string, later Digests) string {
 	top := path
-	for p := filepath.Dir(path); inside(p, d.root) && p != d.root; p = filepath.Dir(p) {
+	for p := filepath.Dir(path); realpath.Within(d.root, p) && p != d.root; p = filepath.Dir(p) {
 		_, was := d.files[p]
 		_, is := later.files[p]
 		_, repo := later.list.repos[p]

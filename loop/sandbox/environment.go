@@ -170,12 +170,3 @@ func (f *Floor) writable() []string {
 	}
 	return out
 }
-
-// inside tells whether a path is a folder or lies below it.
-func inside(path, folder string) bool {
-	if folder == "" {
-		return false
-	}
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"agent-ls/loop/realpath"
 )
 
 // try finds out whether a mechanism works here, and says why it does not.
@@ -135,7 +137,7 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 		for _, h := range hidden {
 			holds := false
 			for _, w := range writable {
-				holds = holds || inside(w, h)
+				holds = holds || realpath.Within(h, w)
 			}
 			if holds != around {
 				continue
@@ -175,7 +177,7 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 // masked tells whether a folder lies under one that is replaced by an empty one.
 func masked(dir string) bool {
 	for _, t := range []string{"/tmp", "/var/tmp", "/run"} {
-		if dir != t && inside(dir, t) {
+		if dir != t && realpath.Within(t, dir) {
 			return true
 		}
 	}
@@ -219,7 +221,7 @@ func protectArgs(l *listing) (args, bound []string) {
 // each lies in the root or its .git, which are mounts themselves. A folder
 // deeper down can be moved, with the mounts in it.
 func fixed(root string, bound, writable []string) []string {
-	if slices.ContainsFunc(writable, func(w string) bool { return w != root && inside(root, w) }) {
+	if slices.ContainsFunc(writable, func(w string) bool { return w != root && realpath.Within(w, root) }) {
 		return nil // the root is in a larger mount
 	}
 	git := filepath.Join(root, ".git")
@@ -228,6 +230,6 @@ func fixed(root string, bound, writable []string) []string {
 	}
 	return slices.DeleteFunc(bound, func(p string) bool {
 		dir := filepath.Dir(p)
-		return dir != root && dir != git || slices.ContainsFunc(writable, func(w string) bool { return inside(w, p) })
+		return dir != root && dir != git || slices.ContainsFunc(writable, func(w string) bool { return realpath.Within(p, w) })
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"agent-ls/loop/realpath"
 )
 
 // secrets are the files that rules deny to read: commands do not see them.
@@ -134,10 +136,10 @@ func hideArgs(paths []string) []string {
 func between(folder string, paths []string) []string {
 	var out []string
 	for _, p := range paths {
-		if p == folder || !inside(p, folder) {
+		if p == folder || !realpath.Within(folder, p) {
 			continue
 		}
-		for d := filepath.Dir(p); inside(d, folder); d = filepath.Dir(d) {
+		for d := filepath.Dir(p); realpath.Within(folder, d); d = filepath.Dir(d) {
 			if !slices.Contains(out, d) {
 				out = append(out, d)
 			}

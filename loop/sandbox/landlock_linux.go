@@ -16,6 +16,8 @@ import (
 	"github.com/landlock-lsm/go-landlock/landlock"
 	llsyscall "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+
+	"agent-ls/loop/realpath"
 )
 
 // The first argument with which the program acts as a part of the floor.
@@ -80,7 +82,7 @@ func (f *Floor) prepareLandlock(p *Process) error {
 	if p.temp, err = os.MkdirTemp("", "agent-ls-run-"); err != nil {
 		return err
 	}
-	p.temp = resolve(p.temp)
+	p.temp = realpath.Resolve(p.temp)
 	hidden := f.hidden()
 	secret, _ := f.secretFiles()
 	unseen := append(slices.Clone(hidden), secret...)
@@ -91,7 +93,7 @@ func (f *Floor) prepareLandlock(p *Process) error {
 	}
 	for _, w := range append(f.writable(), p.temp) {
 		s.Write = append(s.Write, around(w, unseen)...)
-		if !slices.ContainsFunc(hidden, func(h string) bool { return inside(h, w) }) {
+		if !slices.ContainsFunc(hidden, func(h string) bool { return realpath.Within(w, h) }) {
 			s.Make = append(s.Make, between(w, secret)...)
 		}
 	}
@@ -127,7 +129,7 @@ func around(folder string, hidden []string) []string {
 	if slices.Contains(hidden, folder) {
 		return nil
 	}
-	if !slices.ContainsFunc(hidden, func(h string) bool { return inside(h, folder) }) {
+	if !slices.ContainsFunc(hidden, func(h string) bool { return realpath.Within(folder, h) }) {
 		return []string{folder}
 	}
 	entries, err := os.ReadDir(folder)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"agent-ls/loop/realpath"
 )
 
 const (
@@ -49,7 +51,7 @@ func (l *listing) follow() {
 // target that holds the folder as a whole is left out: nothing could be
 // written any more.
 func (l *listing) lead(target, from string) {
-	if target != "" && inside(target, l.root) && !inside(l.root, target) {
+	if target != "" && realpath.Within(l.root, target) && !realpath.Within(target, l.root) {
 		l.add(target, from)
 	}
 }
@@ -69,16 +71,16 @@ func (l *listing) followFile(path string) {
 		return
 	}
 	tree := filepath.Dir(path)
-	dir = resolve(absolute(tree, strings.TrimSpace(dir)))
+	dir = realpath.Resolve(absolute(tree, strings.TrimSpace(dir)))
 	l.repo(dir, tree, path)
 	if text, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil && len(text) < 4096 {
-		l.repo(resolve(absolute(dir, strings.TrimSpace(string(text)))), tree, path)
+		l.repo(realpath.Resolve(absolute(dir, strings.TrimSpace(string(text)))), tree, path)
 	}
 }
 
 // repo adds the protected parts of a folder of git's own that has any name.
 func (l *listing) repo(dir, tree, from string) {
-	if !inside(dir, l.root) || inside(l.root, dir) {
+	if !realpath.Within(l.root, dir) || realpath.Within(dir, l.root) {
 		return
 	}
 	l.repos[dir] = tree
@@ -97,9 +99,9 @@ func (l *listing) followRepo(dir string) {
 			case s.key == "core.worktree":
 				tree = absolute(dir, s.value)
 			case s.key == "core.hookspath":
-				l.lead(resolve(absolute(tree, s.value)), todo[i])
+				l.lead(realpath.Resolve(absolute(tree, s.value)), todo[i])
 			case s.key == "include.path":
-				file := resolve(absolute(filepath.Dir(todo[i]), s.value))
+				file := realpath.Resolve(absolute(filepath.Dir(todo[i]), s.value))
 				l.lead(file, todo[i])
 				todo = append(todo, file)
 			}
@@ -278,7 +280,7 @@ func ledTo(root, path string) (why string, yes bool) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(root, path)
 	}
-	if !inside(path, root) {
+	if !realpath.Within(root, path) {
 		return "", false
 	}
 	own := appearance(root)
@@ -292,7 +294,7 @@ func ledTo(root, path string) (why string, yes bool) {
 		known.mu.Unlock()
 	}
 	for target, from := range l.paths {
-		if inside(strings.ToLower(path), strings.ToLower(target)) {
+		if realpath.Within(strings.ToLower(target), strings.ToLower(path)) {
 			rel, err := filepath.Rel(root, from)
 			if err != nil {
 				rel = from

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agent-ls/loop/realpath"
 )
 
 // Bounds of the search for protected files below the workspace. What lies at
@@ -178,5 +180,5 @@ func (l *listing) holds(path string) bool {
 
 // unseen tells whether a path lies where the search did not look.
 func (l *listing) unseen(path string) bool {
-	return l.incomplete || slices.ContainsFunc(l.unread, func(u string) bool { return inside(path, u) })
+	return l.incomplete || slices.ContainsFunc(l.unread, func(u string) bool { return realpath.Within(u, path) })
 }

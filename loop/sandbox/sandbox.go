@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/realpath"
 )
 
 // Kind is the mechanism in force.
@@ -93,27 +94,9 @@ func detect(config manifest.Sandbox, dirs Dirs, kinds ...Kind) *Floor {
 
 func resolved(d Dirs) Dirs {
 	for _, p := range []*string{&d.Root, &d.State, &d.Cache, &d.Home} {
-		*p = resolve(*p)
+		*p = realpath.Resolve(*p)
 	}
 	return d
-}
-
-// resolve follows the symlinks of a path as far as it exists.
-func resolve(path string) string {
-	if path == "" {
-		return ""
-	}
-	path = filepath.Clean(path)
-	rest := ""
-	for p := path; ; p = filepath.Dir(p) {
-		if r, err := filepath.EvalSymlinks(p); err == nil {
-			return filepath.Join(r, rest)
-		}
-		if p == filepath.Dir(p) {
-			return path
-		}
-		rest = filepath.Join(filepath.Base(p), rest)
-	}
 }
 
 // Kind says which mechanism is in force.
@@ -232,7 +215,7 @@ func (f *Floor) Command(ctx context.Context, line, dir string) (*Process, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Process{ctx: ctx, floor: f, line: line, dir: resolve(dir), shell: shell}, nil
+	return &Process{ctx: ctx, floor: f, line: line, dir: realpath.Resolve(dir), shell: shell}, nil
 }
 
 // Shell is the shell that lines run in: bash where there is one, since that

@@ -20,6 +20,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"agent-ls/hooks/check"
+	"agent-ls/loop/realpath"
 )
 
 // The bounds of what is read.
@@ -99,7 +100,7 @@ func read(folder Folder, path string) (Skill, []check.Finding, bool) {
 	if err != nil {
 		return bad("the skill cannot be read: " + err.Error())
 	}
-	if within, err := filepath.EvalSymlinks(folder.Inside); err != nil || !inside(within, real) {
+	if within, err := filepath.EvalSymlinks(folder.Inside); err != nil || !realpath.Within(within, real) {
 		return bad("the skill is a link out of " + folder.Inside + ": it is left out")
 	}
 	text, err := contents(real)
@@ -365,9 +366,4 @@ func wellFormed(tools []string) error {
 		}
 	}
 	return nil
-}
-
-func inside(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
 }

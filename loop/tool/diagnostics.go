@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agent-ls/loop"
+	"agent-ls/loop/realpath"
 )
 
 // editorTime bounds how long the editor's language servers are waited for.
@@ -73,7 +74,7 @@ func (t *diagnosticsTool) paths(args json.RawMessage) ([]string, error) {
 	if a.Path == "" {
 		var open []string
 		for p := range t.Files.Open() {
-			if within(t.Root, p) && !t.Hide(p) {
+			if realpath.Within(t.Root, p) && !t.Hide(p) {
 				open = append(open, p)
 			}
 		}

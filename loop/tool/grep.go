@@ -23,6 +23,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"agent-ls/loop"
+	"agent-ls/loop/realpath"
 )
 
 //go:embed grep.md
@@ -138,7 +139,7 @@ func (t *grepFiles) search(ctx context.Context, a grepArgs, path string, re *reg
 	open := map[string]bool{}
 	var matches []match
 	for doc := range t.Files.Open() {
-		if !within(path, doc) || !t.wanted(a, path, doc) {
+		if !realpath.Within(path, doc) || !t.wanted(a, path, doc) {
 			continue
 		}
 		text, found, err := t.read(ctx, doc)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"agent-ls/loop/realpath"
 )
 
 // maxInstructions bounds one file of project instructions, in bytes.
@@ -55,7 +57,7 @@ func instructionsIn(root, dir string) (path, body string) {
 	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
 		path := filepath.Join(dir, name)
 		real, err := filepath.EvalSymlinks(path)
-		if err != nil || !within(resolveRoot(root), real) {
+		if err != nil || !realpath.Within(resolveRoot(root), real) {
 			continue
 		}
 		info, err := os.Stat(real)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"agent-ls/loop"
+	"agent-ls/loop/realpath"
 )
 
 // maxShownPlaces bounds how many places one answer shows.
@@ -204,7 +205,7 @@ func (t *navigate) places(ctx context.Context, places []Place, read func(path st
 func (w *workspace) lineOf(ctx context.Context, texts map[string][]string, p Place) string {
 	lines, known := texts[p.Path]
 	if !known {
-		if within(w.Root, p.Path) && !w.Hide(p.Path) && w.size(p.Path, maxReadFile) == nil {
+		if realpath.Within(w.Root, p.Path) && !w.Hide(p.Path) && w.size(p.Path, maxReadFile) == nil {
 			if text, found, err := w.read(ctx, p.Path); err == nil && found && binary(text.Bytes) == "" {
 				lines = strings.Split(plainOf(text.Bytes).text, "\n")
 			}

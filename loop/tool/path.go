@@ -126,12 +126,6 @@ func (w *workspace) unsaid(verb string, err error) (loop.Plan, error) {
 	}, nil
 }
 
-// within tells whether a path is the folder or lies below it.
-func within(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
 // digestOf is how the model is told which bytes a file has.
 func digestOf(b []byte) string {
 	sum := sha256.Sum256(b)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agent-ls/loop"
+	"agent-ls/loop/realpath"
 )
 
 //go:embed read_file.md
@@ -145,7 +146,7 @@ func (w *workspace) missing(path string) string {
 
 // similar are up to three files with nearly the same name.
 func (w *workspace) similar(path string) []string {
-	if !within(w.Root, path) {
+	if !realpath.Within(w.Root, path) {
 		return nil
 	}
 	want := strings.ToLower(baseName(path))

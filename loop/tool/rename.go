@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agent-ls/loop"
+	"agent-ls/loop/realpath"
 )
 
 // renameTool renames a symbol wherever the editor's language servers know it.
@@ -82,7 +83,7 @@ func (t *renameTool) asked(ctx context.Context, a placeArgs, n Navigation) ([]lo
 	}
 	for _, e := range got.Edits {
 		real, err := t.resolve(e.Path)
-		if err != nil || real != e.Path || !within(t.Root, e.Path) {
+		if err != nil || real != e.Path || !realpath.Within(t.Root, e.Path) {
 			return nil, fmt.Errorf("the rename would change %s, outside the workspace", e.Path)
 		}
 		if t.Hide(e.Path) {

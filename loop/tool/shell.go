@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agent-ls/loop"
+	"agent-ls/loop/realpath"
 	"agent-ls/loop/sandbox"
 )
 
@@ -169,7 +170,7 @@ func (t *shellTool) result(ctx context.Context, call loop.Invocation, a shellArg
 func (t *shellTool) unsaved() []string {
 	var out []string
 	for p, dirty := range t.Files.Open() {
-		if dirty && within(t.Root, p) {
+		if dirty && realpath.Within(t.Root, p) {
 			out = append(out, t.show(p))
 		}
 	}

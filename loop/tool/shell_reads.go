@@ -9,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"agent-ls/hooks/shell"
+	"agent-ls/loop/realpath"
 )
 
 // track counts files that a command showed as read. Only what is certain
@@ -17,7 +18,7 @@ import (
 func (t *shellTool) track(ctx context.Context, line string) {
 	for _, name := range shownFiles(line, ".", 0) {
 		path, err := t.resolve(name)
-		if err != nil || !within(t.Root, path) || t.size(path, maxReadFile) != nil || t.Hide(path) {
+		if err != nil || !realpath.Within(t.Root, path) || t.size(path, maxReadFile) != nil || t.Hide(path) {
 			continue
 		}
 		if text, found, err := t.read(ctx, path); err == nil && found && !text.Unsaved {

@@ -15,6 +15,7 @@ import (
 
 	"agent-ls/loop"
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/realpath"
 	"agent-ls/loop/sandbox"
 )
 
@@ -233,7 +234,7 @@ func TestLinkSwappedBetweenApprovalAndRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !within(filepath.Join(b.root, "docs"), plan.Paths[0].Path) {
+		if !realpath.Within(filepath.Join(b.root, "docs"), plan.Paths[0].Path) {
 			t.Fatalf("%s: policy sees %s", name, plan.Paths[0].Path)
 		}
 		_ = os.Remove(link)

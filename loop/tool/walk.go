@@ -11,6 +11,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"agent-ls/loop/realpath"
 	"agent-ls/loop/tool/toolname"
 )
 
@@ -107,7 +108,7 @@ func (w *workspace) above(dir string) ignores {
 	if b, err := os.ReadFile(filepath.Join(w.Root, ".git", "info", "exclude")); err == nil {
 		ig = append(ig, parseIgnore(w.Root, string(b)))
 	}
-	if !within(w.Root, dir) {
+	if !realpath.Within(w.Root, dir) {
 		return ig
 	}
 	rel, err := filepath.Rel(w.Root, dir)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"agent-ls/hooks/shell"
+	"agent-ls/loop/realpath"
 )
 
 // The bounds of what one digest reads. What has more is not trusted: its
@@ -71,7 +72,7 @@ func (i Item) Digest(root string) (string, error) {
 // are read as the shell reads them, wherever a path may stand in one, and from
 // each folder that the command names, too: it may go there first.
 func (i Item) Files(root string) ([]File, error) {
-	root = resolve(root)
+	root = realpath.Resolve(root)
 	whole, open := i.openWords()
 	words := i.words()
 	for _, w := range whole {
@@ -202,8 +203,8 @@ var apart = regexp.MustCompile("[\\s\"'`=;|&()<>,:{}@]+")
 func folders(root string, words []string) []string {
 	out := []string{root}
 	for _, w := range words {
-		path := resolve(absolute(root, w))
-		if info, err := os.Stat(path); err == nil && info.IsDir() && inside(root, path) && !slices.Contains(out, path) && len(out) < 64 {
+		path := realpath.Resolve(absolute(root, w))
+		if info, err := os.Stat(path); err == nil && info.IsDir() && realpath.Within(root, path) && !slices.Contains(out, path) && len(out) < 64 {
 			out = append(out, path)
 		}
 	}
@@ -217,7 +218,7 @@ func searched(root string) []string {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(root, dir)
 		}
-		if dir = resolve(dir); inside(root, dir) && !slices.Contains(out, dir) && len(out) < 16 {
+		if dir = realpath.Resolve(dir); realpath.Within(root, dir) && !slices.Contains(out, dir) && len(out) < 16 {
 			out = append(out, dir)
 		}
 	}
@@ -250,27 +251,4 @@ func absolute(base, path string) string {
 		path = filepath.Join(base, path)
 	}
 	return filepath.Clean(path)
-}
-
-// resolve follows the symlinks of a path, of which the end need not exist.
-func resolve(path string) string {
-	rest := ""
-	for at := filepath.Clean(path); ; {
-		real, err := filepath.EvalSymlinks(at)
-		if err == nil {
-			return filepath.Join(real, rest)
-		}
-		up := filepath.Dir(at)
-		if up == at {
-			return filepath.Clean(path)
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
-		at = up
-	}
-}
-
-// inside says whether a path is a folder or lies in it; both resolved.
-func inside(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

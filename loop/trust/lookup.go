@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agent-ls/loop/realpath"
 )
 
 // maxLooks bounds how often one digest asks the file system for a name.
@@ -64,8 +66,8 @@ func (l *lookup) path(path string, deep bool) bool {
 	if err != nil {
 		return false
 	}
-	real := resolve(path)
-	if !inside(l.root, path) && !inside(l.root, real) {
+	real := realpath.Resolve(path)
+	if !realpath.Within(l.root, path) && !realpath.Within(l.root, real) {
 		return false
 	}
 	switch {
@@ -76,7 +78,7 @@ func (l *lookup) path(path string, deep bool) bool {
 		return false
 	}
 	l.starts(real)
-	if real == l.root || inside(real, l.root) {
+	if real == l.root || realpath.Within(real, l.root) {
 		return false
 	}
 	if deep {
@@ -87,7 +89,7 @@ func (l *lookup) path(path string, deep bool) bool {
 
 // glob adds what a pattern matches inside the workspace.
 func (l *lookup) glob(pattern string) bool {
-	if !inside(l.root, pattern) || strings.Count(pattern, "*") > 8 {
+	if !realpath.Within(l.root, pattern) || strings.Count(pattern, "*") > 8 {
 		return false
 	}
 	at := []string{l.root}
@@ -136,9 +138,9 @@ func (l *lookup) walk(dir string) {
 		switch {
 		case err != nil: // a link to nothing
 		case info.Mode().IsRegular():
-			l.named[resolve(path)] = true
+			l.named[realpath.Resolve(path)] = true
 		case info.IsDir():
-			l.walk(resolve(path))
+			l.walk(realpath.Resolve(path))
 		}
 	}
 }
@@ -148,7 +150,7 @@ func (l *lookup) starts(dir string) {
 	entries, _ := filepath.Glob(filepath.Join(escaped(dir), "index.*"))
 	for _, path := range append(entries, filepath.Join(dir, "package.json"), filepath.Join(dir, "__main__.py")) {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			l.named[resolve(path)] = true
+			l.named[realpath.Resolve(path)] = true
 		}
 	}
 	for _, w := range mains(filepath.Join(dir, "package.json")) {
@@ -157,8 +159,8 @@ func (l *lookup) starts(dir string) {
 				return
 			}
 			path := absolute(dir, w) + ext
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && inside(l.root, path) {
-				l.named[resolve(path)] = true
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && realpath.Within(l.root, path) {
+				l.named[realpath.Resolve(path)] = true
 			}
 		}
 	}

@@ -3,12 +3,11 @@ package bridge
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"strings"
 	"sync"
 
 	"agent-ls/hooks/check"
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/realpath"
 	"agent-ls/loop/run"
 	"agent-ls/lsp/internal/server"
 )
@@ -115,19 +114,13 @@ func (b *bridge) holding(folders []*folder, uri string) *folder {
 	}
 	var best *folder
 	for _, f := range folders {
-		if uri == f.URI || (path != "" && within(path, f.Root)) {
+		if uri == f.URI || (path != "" && realpath.Within(f.Root, path)) {
 			if best == nil || len(f.Root) > len(best.Root) {
 				best = f
 			}
 		}
 	}
 	return best
-}
-
-// within says whether a path is a folder or lies in it; both resolved.
-func within(path, root string) bool {
-	rel, err := filepath.Rel(root, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // find calls fn with the service that knows an id: the one in known if it is
