@@ -194,7 +194,7 @@ func (s *Step) appendRest(tx *sql.Tx, row *encoded, at head) error {
 		}
 	}
 	if s.Ask != nil {
-		if err := addApproval(tx, s.Ask, row.ask); err != nil {
+		if err := approvalsTable.add(tx, s.Ask.ID, s.Ask.SessionID, s.Ask.RunID, s.Ask.CallID, row.ask); err != nil {
 			return err
 		}
 	}
