@@ -117,12 +117,17 @@ func (t *terminal) Event(e report.Event) {
 		t.line("%sapproval withdrawn (%s)", indent, e.By)
 	case report.RunFinished:
 		t.breakLine()
-		text := fmt.Sprintf("%s (%s)", e.Status, e.StopReason)
-		if e.Error != "" {
-			text += ": " + e.Error
-		}
-		t.line("%s%s %s", indent, t.bold("run"), text)
+		t.line("%s%s %s", indent, t.bold("run"), endText(e))
 	}
+}
+
+// endText says how a run ended.
+func endText(e report.Event) string {
+	text := fmt.Sprintf("%s (%s)", e.Status, e.StopReason)
+	if e.Error != "" {
+		text += ": " + e.Error
+	}
+	return text
 }
 
 // Decision shows one hook's answer and where it came from.

@@ -61,25 +61,9 @@ func (r *reader) scripts(name string, cmd Command, s scope) {
 			r.lost(s)
 		}
 	case "vim":
-		for i, a := range args {
-			command := strings.HasPrefix(a.Text, "+") || i > 0 && (args[i-1].Text == "-c" || args[i-1].Text == "--cmd" || args[i-1].Text == "-S")
-			if a.Known && command && editorRun.MatchString(a.Text) || !a.Known && command {
-				r.lost(s)
-				return
-			}
-		}
+		r.editor(args, s)
 	case "gdb":
-		for i, a := range args {
-			switch key, _, _ := strings.Cut(strings.TrimLeft(a.Text, "-"), "="); {
-			case !strings.HasPrefix(a.Text, "-"):
-			case key == "args":
-				r.command(args[i+1:], nil, nil, s)
-				return
-			case slices.Contains([]string{"ex", "x", "iex", "ix", "eval-command", "command", "init-command", "init-eval-command", "o", "s", "S", "O", "one-line", "source"}, key):
-				r.lost(s)
-				return
-			}
-		}
+		r.debugger(args, s)
 	case "tmux", "screen":
 		if !slices.ContainsFunc(args, func(a Word) bool {
 			return a.Known && (strings.HasPrefix(a.Text, "ls") || strings.HasPrefix(a.Text, "list") || a.Text == "-V" || a.Text == "-ls" || a.Text == "-v" || strings.HasPrefix(a.Text, "has") || strings.HasPrefix(a.Text, "kill-"))
@@ -103,6 +87,32 @@ func (r *reader) scripts(name string, cmd Command, s scope) {
 	case "jobs":
 		if len(args) > 1 && args[0].Known && args[0].Text == "-x" {
 			r.command(args[1:], nil, cmd.Redirects, s)
+		}
+	}
+}
+
+// editor reads the commands that vim is given at its start.
+func (r *reader) editor(args []Word, s scope) {
+	for i, a := range args {
+		command := strings.HasPrefix(a.Text, "+") || i > 0 && (args[i-1].Text == "-c" || args[i-1].Text == "--cmd" || args[i-1].Text == "-S")
+		if a.Known && command && editorRun.MatchString(a.Text) || !a.Known && command {
+			r.lost(s)
+			return
+		}
+	}
+}
+
+// debugger reads what gdb runs: the program behind --args, and its own commands.
+func (r *reader) debugger(args []Word, s scope) {
+	for i, a := range args {
+		switch key, _, _ := strings.Cut(strings.TrimLeft(a.Text, "-"), "="); {
+		case !strings.HasPrefix(a.Text, "-"):
+		case key == "args":
+			r.command(args[i+1:], nil, nil, s)
+			return
+		case slices.Contains([]string{"ex", "x", "iex", "ix", "eval-command", "command", "init-command", "init-eval-command", "o", "s", "S", "O", "one-line", "source"}, key):
+			r.lost(s)
+			return
 		}
 	}
 }

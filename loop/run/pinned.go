@@ -190,25 +190,36 @@ func checkStages(a *manifest.Agent, have []finding) []finding {
 	return found
 }
 
+// loadHooks loads the scripts that the run's agent declares. A hook that is
+// declared and that nothing can fire keeps the run from starting.
+func (s *Service) loadHooks(ctx context.Context, g *gear, p *pinned) ([]finding, error) {
+	a := p.agent()
+	if s.opt.Hooks == nil {
+		// Those of a program's Bus would be skipped without a word.
+		if n := len(a.Hooks) + len(p.Config.Commands) + len(s.opt.Bus.Registered()); n > 0 {
+			return nil, fmt.Errorf("load hooks: %d are declared and there is no engine for them", n)
+		}
+		return nil, nil
+	}
+	set, found, err := s.opt.Hooks.Load(ctx, a.Hooks, p.Config.HookLimits)
+	if err != nil {
+		return found, fmt.Errorf("load hooks: %w", err)
+	}
+	if set != nil {
+		g.set = set
+		a.Hooks = set.Declarations() // with every text, for a resume
+	}
+	return errorsOf(found), nil
+}
+
 // realGear makes what a run works with. Findings marked error say why it
 // cannot.
 func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker) (*gear, []finding, error) {
 	a, cfg := p.agent(), &p.Config
 	g := &gear{tools: map[string]loop.Tool{}, tracker: tracker}
-	var findings []finding
-	switch {
-	case s.opt.Hooks != nil:
-		set, found, err := s.opt.Hooks.Load(ctx, a.Hooks, cfg.HookLimits)
-		if err != nil {
-			return nil, found, fmt.Errorf("load hooks: %w", err)
-		}
-		findings = append(findings, errorsOf(found)...)
-		if set != nil {
-			g.set = set
-			a.Hooks = set.Declarations() // with every text, for a resume
-		}
-	case len(a.Hooks)+len(cfg.Commands) > 0:
-		return nil, nil, fmt.Errorf("load hooks: %d are declared and there is no engine for them", len(a.Hooks))
+	findings, err := s.loadHooks(ctx, g, p)
+	if err != nil {
+		return nil, findings, err
 	}
 	floor := sandbox.Detect(cfg.Sandbox, sandbox.Dirs{Root: s.opt.Root, State: s.opt.StateDir, Cache: s.opt.CacheDir})
 	// The variables that hold models' keys need not look like keys.

@@ -22,6 +22,30 @@ func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Comma
 		}
 		events = append(events, v)
 	}
+	r.addHappened(add, next, e, commands)
+	for _, c := range commands {
+		switch c.Kind {
+		case loop.Tell:
+			r.addTold(func(t report.EventType, set func(*report.Event)) {
+				add(t, func(v *report.Event) {
+					v.Stage, v.Turn = c.Stage, c.Turn
+					set(v)
+				})
+			}, next, e, c)
+		case loop.Withdraw:
+			by := "cancel"
+			if e.Kind == loop.Begun {
+				by = "policy" // nobody needs to be asked any more
+			}
+			add(report.ApprovalWithdrawn, func(v *report.Event) { v.ID, v.CallID, v.By = c.ApprovalID, c.CallID, by })
+		}
+	}
+	return events
+}
+
+// addHappened shows the event itself, where it came at a time at which it
+// means something.
+func (r *activeRun) addHappened(add adder, next *loop.State, e *loop.Event, commands []loop.Command) {
 	switch e.Kind {
 	case loop.Asked:
 		c, ok := next.Call(e.CallID)
@@ -65,24 +89,6 @@ func (r *activeRun) shown(next *loop.State, e *loop.Event, commands []loop.Comma
 			r.addNote(add, compactNote(e))
 		}
 	}
-	for _, c := range commands {
-		switch c.Kind {
-		case loop.Tell:
-			r.addTold(func(t report.EventType, set func(*report.Event)) {
-				add(t, func(v *report.Event) {
-					v.Stage, v.Turn = c.Stage, c.Turn
-					set(v)
-				})
-			}, next, e, c)
-		case loop.Withdraw:
-			by := "cancel"
-			if e.Kind == loop.Begun {
-				by = "policy" // nobody needs to be asked any more
-			}
-			add(report.ApprovalWithdrawn, func(v *report.Event) { v.ID, v.CallID, v.By = c.ApprovalID, c.CallID, by })
-		}
-	}
-	return events
 }
 
 type adder = func(report.EventType, func(*report.Event))

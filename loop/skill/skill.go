@@ -206,16 +206,7 @@ func Parse(path string, text []byte) (s Skill, found []check.Finding, ok bool) {
 	}
 	file, err := parse(text[from:end])
 	if err != nil {
-		var syntax *yaml.SyntaxError
-		message, span := err.Error(), check.Span{Start: from, End: end}
-		if errors.As(err, &syntax) {
-			message = syntax.Message
-			if t := syntax.Token; t != nil && t.Position != nil {
-				at := min(from+max(0, t.Position.Offset-1), end)
-				span = check.Span{Start: at, End: min(at+len(strings.TrimSpace(t.Value)), end)}
-			}
-		}
-		return s, []check.Finding{finding(path, span, check.Warning, "the head of the skill is no YAML: "+message)}, false
+		return s, []check.Finding{notYAML(path, err, from, end)}, false
 	}
 	var values map[string]ast.Node
 	if len(file.Docs) == 1 {
@@ -225,29 +216,52 @@ func Parse(path string, text []byte) (s Skill, found []check.Finding, ok bool) {
 		add(nil, "the head of the skill is no list of keys and values")
 		return s, found, false
 	}
+	s, ok = fill(path, values, add)
+	return s, found, ok
+}
+
+// fill takes what a skill says of itself. What keeps it from being used is
+// added, and ok is false then.
+func fill(path string, values map[string]ast.Node, add func(ast.Node, string)) (s Skill, ok bool) {
 	ok = true
+	bad := func(n ast.Node, message string) {
+		add(n, message)
+		ok = false
+	}
 	s.Name = filepath.Base(filepath.Dir(path))
 	if n := values["name"]; n != nil {
 		s.Name = textOf(n)
 	}
 	if !goodName.MatchString(s.Name) || len(s.Name) > 64 {
-		add(values["name"], fmt.Sprintf("the name %q of the skill is not made of small letters, digits and single hyphens, 64 at most", s.Name))
-		ok = false
+		bad(values["name"], fmt.Sprintf("the name %q of the skill is not made of small letters, digits and single hyphens, 64 at most", s.Name))
 	}
 	s.Description = strings.Join(strings.Fields(textOf(values["description"])), " ")
-	if n := values["description"]; s.Description == "" || len([]rune(s.Description)) > maxDescription {
-		add(n, fmt.Sprintf("the skill has no description of 1 to %d characters that says when to use it", maxDescription))
-		ok = false
+	if s.Description == "" || len([]rune(s.Description)) > maxDescription {
+		bad(values["description"], fmt.Sprintf("the skill has no description of 1 to %d characters that says when to use it", maxDescription))
 	}
 	if n := values["allowed-tools"]; n != nil {
-		s.AllowedTools, err = toolsOf(n)
-		if err != nil {
+		var err error
+		if s.AllowedTools, err = toolsOf(n); err != nil {
 			// Unread, it would allow everything.
-			add(n, "allowed-tools of the skill cannot be read: "+err.Error())
-			ok = false
+			bad(n, "allowed-tools of the skill cannot be read: "+err.Error())
 		}
 	}
-	return s, found, ok
+	return s, ok
+}
+
+// notYAML is the finding about a head, from one place to another, that is no
+// YAML.
+func notYAML(path string, err error, from, end int) check.Finding {
+	message, span := err.Error(), check.Span{Start: from, End: end}
+	var syntax *yaml.SyntaxError
+	if errors.As(err, &syntax) {
+		message = syntax.Message
+		if t := syntax.Token; t != nil && t.Position != nil {
+			at := min(from+max(0, t.Position.Offset-1), end)
+			span = check.Span{Start: at, End: min(at+len(strings.TrimSpace(t.Value)), end)}
+		}
+	}
+	return finding(path, span, check.Warning, "the head of the skill is no YAML: "+message)
 }
 
 // parse keeps what goes wrong inside the YAML library inside.
