@@ -153,6 +153,10 @@ func (r *rig) close() {
 
 // judge allows, asks and denies by tool; grants cover a tool by its name.
 func (r *rig) judge(q policy.Request) loop.Judgement {
+	if q.Unheard != "" {
+		step := loop.GateStep{Layer: loop.LayerHook, Source: "pre_tool", Fired: true, Outcome: loop.VerdictAsk, Because: q.Unheard}
+		return loop.Judgement{Verdict: loop.VerdictAsk, MustAsk: true, Steps: []loop.GateStep{step}}
+	}
 	v := r.verdict[q.Tool]
 	if v == "" {
 		v = loop.VerdictAllow
