@@ -97,64 +97,38 @@ type opened struct {
 	key  string
 }
 
+// bodyReader follows keys and values up to where a cursor is.
+type bodyReader struct {
+	cursor
+	base   []string // the table of the section
+	stack  []opened
+	dotted []string // the parts of a dotted key so far
+}
+
 // bodyCursor reads keys and values from a section's start to the offset.
 func (d *document) bodyCursor(at, offset int, path []string) cursor {
 	text := d.text
-	c := cursor{table: slices.Clone(path)}
-	base := c.table
-	var stack []opened
-	var dotted []string // the parts of a dotted key so far
-	reset := func() {
-		c.table, c.key, c.inValue, dotted = base, "", false, nil
-	}
+	r := bodyReader{base: slices.Clone(path)}
+	r.table = r.base
 	for at < offset {
 		switch b := text[at]; {
-		case b == '\n' && len(stack) == 0:
-			reset()
-			at++
 		case b == '#':
 			end := lineEnd(text, at)
 			if offset <= end {
 				return cursor{nothing: true, token: check.Span{Start: offset, End: offset}}
 			}
 			at = end
-		case b == '=':
-			if len(dotted) > 0 {
-				c.table = append(slices.Clip(c.table), dotted[:len(dotted)-1]...)
-				c.key = dotted[len(dotted)-1]
-			}
-			c.inValue, dotted = true, nil
-			at++
-		case b == '[' || b == '{':
-			stack = append(stack, opened{b == '[', c.table, c.key})
-			if b == '{' {
-				c.table = append(slices.Clip(c.table), c.key)
-				c.key, c.inValue = "", false
-			}
-			at++
-		case b == ']' || b == '}':
-			if n := len(stack); n > 0 {
-				c.table, c.key, c.inValue = stack[n-1].path, stack[n-1].key, true
-				stack = stack[:n-1]
-			}
-			at++
-		case b == ',':
-			if n := len(stack); n > 0 && !stack[n-1].list {
-				c.table, c.key, c.inValue = append(slices.Clip(stack[n-1].path), stack[n-1].key), "", false
-			}
-			dotted = nil
-			at++
 		case b == '"' || b == '\'' || isWord(b) || b == '-' || b == '+':
 			end := max(tokenEnd(text, at), at+1)
 			if offset <= end && !(offset == end && (b == '"' || b == '\'') && closedString(text[at:end])) {
-				c.finish(text, check.Span{Start: at, End: end}, stack, dotted)
-				return c
+				return r.end(text, check.Span{Start: at, End: end})
 			}
-			if !c.inValue {
-				dotted = append(dotted, bare(string(text[at:end])))
+			if !r.inValue {
+				r.dotted = append(r.dotted, bare(string(text[at:end])))
 			}
 			at = end
 		default:
+			r.mark(b)
 			at++
 		}
 	}
@@ -162,18 +136,48 @@ func (d *document) bodyCursor(at, offset int, path []string) cursor {
 	if !bytes.ContainsAny(text[offset:min(offset+1, len(text))], " \t\r\n,]}") {
 		end = tokenEnd(text, offset)
 	}
-	c.finish(text, check.Span{Start: offset, End: end}, stack, dotted)
-	return c
+	return r.end(text, check.Span{Start: offset, End: end})
+}
+
+// mark moves on over a byte that is neither word, string nor comment.
+func (r *bodyReader) mark(b byte) {
+	n := len(r.stack)
+	switch {
+	case b == '\n' && n == 0:
+		r.table, r.key, r.inValue, r.dotted = r.base, "", false, nil
+	case b == '=':
+		if last := len(r.dotted) - 1; last >= 0 {
+			r.table = append(slices.Clip(r.table), r.dotted[:last]...)
+			r.key = r.dotted[last]
+		}
+		r.inValue, r.dotted = true, nil
+	case b == '[' || b == '{':
+		r.stack = append(r.stack, opened{b == '[', r.table, r.key})
+		if b == '{' {
+			r.table = append(slices.Clone(r.table), r.key)
+			r.key, r.inValue = "", false
+		}
+	case (b == ']' || b == '}') && n > 0:
+		r.table, r.key, r.inValue = r.stack[n-1].path, r.stack[n-1].key, true
+		r.stack = r.stack[:n-1]
+	case b == ',':
+		if n > 0 && !r.stack[n-1].list {
+			r.table, r.key, r.inValue = append(slices.Clip(r.stack[n-1].path), r.stack[n-1].key), "", false
+		}
+		r.dotted = nil
+	}
+}
+
+// end gives the cursor, whose token is at the span.
+func (r *bodyReader) end(text []byte, token check.Span) cursor {
+	r.setToken(text, token)
+	r.inList = len(r.stack) > 0 && r.stack[len(r.stack)-1].list && r.inValue
+	if !r.inValue {
+		r.table = append(slices.Clip(r.table), r.dotted...)
+	}
+	return r.cursor
 }
 
 func closedString(token []byte) bool {
 	return len(token) > 1 && token[len(token)-1] == token[0]
-}
-
-func (c *cursor) finish(text []byte, token check.Span, stack []opened, dotted []string) {
-	c.setToken(text, token)
-	c.inList = len(stack) > 0 && stack[len(stack)-1].list && c.inValue
-	if !c.inValue {
-		c.table = append(slices.Clip(c.table), dotted...)
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"agent-ls/hooks/contract"
 	"agent-ls/hooks/shell"
@@ -43,9 +42,9 @@ func (d *dispatched) ask(ctx context.Context, j loop.Judgement, digest string) (
 		return false, nil
 	}
 	if answer == nil {
-		since, q := time.Now(), d.question()
+		since, q := d.run.svc.clock(), d.question()
 		given, err := d.await(ctx, approval, &q)
-		d.asked += time.Since(since)
+		d.asked += d.run.svc.clock().Sub(since)
 		if err != nil {
 			if errors.Is(context.Cause(ctx), errCallStopped) {
 				return false, d.stopped(ctx)

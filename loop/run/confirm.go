@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"time"
 
 	"agent-ls/loop"
 	"agent-ls/loop/report"
@@ -28,9 +27,9 @@ func (d *dispatched) confirm(ctx context.Context, why string, edits []loop.FileE
 	if !ok || !found || c.ConfirmID != a.ID {
 		return false
 	}
-	since := time.Now()
+	since := d.run.svc.clock()
 	answer, err := d.await(ctx, a, nil)
-	d.asked += time.Since(since)
+	d.asked += d.run.svc.clock().Sub(since)
 	if err != nil {
 		return false // withdrawn
 	}

@@ -139,13 +139,13 @@ func TestACancelWithdrawsTheOffer(t *testing.T) {
 // wait gives what comes through a channel, within ten seconds.
 func wait[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
+	var v T
 	select {
-	case v := <-c:
-		return v
+	case v = <-c:
 	case <-time.After(10 * time.Second):
 		t.Fatal("it did not come")
-		panic("unreachable")
 	}
+	return v
 }
 
 func TestWhatCannotBePutBackEndsTheRun(t *testing.T) {

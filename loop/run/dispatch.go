@@ -32,7 +32,7 @@ func (r *activeRun) dispatch(ctx context.Context, ids []string, s loop.State) {
 			cancel(nil)
 			continue
 		}
-		d := &dispatched{run: r, call: c, state: s, work: ctx, started: time.Now(), before: before, after: make(chan struct{})}
+		d := &dispatched{run: r, call: c, state: s, work: ctx, started: r.svc.clock(), before: before, after: make(chan struct{})}
 		before = d.after
 		alone := !d.safe(callCtx)
 		if alone {

@@ -54,7 +54,7 @@ func (d *dispatched) output(tail string) {
 // finish posts the result of the call, behind those of the calls before it.
 // ran says that its tool was at work on it.
 func (d *dispatched) finish(ctx context.Context, result *loop.ToolResult, ran bool) {
-	took := max(time.Since(d.started)-d.asked, 0)
+	took := max(d.run.svc.clock().Sub(d.started)-d.asked, 0)
 	d.leave() // others may run while this one waits for its turn to be shown
 	for _, turn := range []<-chan struct{}{d.gated, d.before} {
 		select {

@@ -34,6 +34,8 @@ type Service struct {
 	opt Options
 	log *slog.Logger
 	now func() time.Time
+	// clock says how long a call takes; it never goes back as now may.
+	clock func() time.Time
 	// sleep waits between two attempts at a model; tests put a clock here.
 	sleep func(context.Context, time.Duration) error
 	// equip makes what a run works with; tests put their own tools here.
@@ -85,6 +87,7 @@ func New(o Options) *Service {
 	s := &Service{
 		opt: o, log: o.Log,
 		now:      func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) },
+		clock:    time.Now,
 		sleep:    sleep,
 		permits:  sandbox.NewPermits(sandbox.DefaultPermits),
 		closing:  make(chan struct{}),
