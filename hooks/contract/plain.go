@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -20,7 +21,8 @@ func ReadPlain(text []byte) (any, error) {
 }
 
 // Plain gives a decoded JSON value with the numbers that hooks know; the value
-// itself stays as it is.
+// itself stays as it is. A number too large for a float64 is the largest one,
+// since JSON could not write an infinite one again.
 func Plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -28,7 +30,7 @@ func Plain(v any) any {
 			return i
 		}
 		f, _ := v.Float64()
-		return f
+		return min(max(f, -math.MaxFloat64), math.MaxFloat64)
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {

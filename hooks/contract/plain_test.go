@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"math"
 	"reflect"
 	"testing"
 )
@@ -22,8 +23,14 @@ func TestPlainDataComesBackAsItWas(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, v) {
 		t.Errorf("read back as %#v, %v", got, err)
 	}
-	if got, err := ReadPlain([]byte("1e999")); err != nil || reflect.TypeOf(got).Kind() != reflect.Float64 {
-		t.Errorf("a number beyond all floats: %v, %v", got, err)
+	for beyond, want := range map[string]float64{"1e999": math.MaxFloat64, "-1e999": -math.MaxFloat64} {
+		got, err := ReadPlain([]byte(beyond))
+		if err != nil || got != want {
+			t.Errorf("%s is read as %v, %v", beyond, got, err)
+		}
+		if text, err := WritePlain(got); err != nil {
+			t.Errorf("%s cannot be written again: %q, %v", beyond, text, err)
+		}
 	}
 	for _, bad := range []string{"", "{", "nil"} {
 		if got, err := ReadPlain([]byte(bad)); err == nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"agent-ls/hooks/contract"
 	"agent-ls/loop"
 )
 
@@ -59,7 +60,7 @@ func compileSchema(text []byte) (s *compiledSchema, err error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, _ = plainNumbers(doc).(map[string]any)
+	doc, _ = contract.Plain(doc).(map[string]any)
 	return &compiledSchema{resolved: resolved, doc: doc}, nil
 }
 
@@ -78,40 +79,9 @@ func readJSON(text []byte) (any, error) {
 	return v, nil
 }
 
-// plainNumbers gives a value in which numbers are int64 or float64.
-func plainNumbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n
-		}
-		f, err := v.Float64()
-		if err != nil || math.IsInf(f, 0) {
-			return math.MaxFloat64
-		}
-		return f
-	case map[string]any:
-		if v == nil {
-			return v
-		}
-		m := make(map[string]any, len(v))
-		for k, e := range v {
-			m[k] = plainNumbers(e)
-		}
-		return m
-	case []any:
-		list := make([]any, len(v))
-		for i, e := range v {
-			list[i] = plainNumbers(e)
-		}
-		return list
-	}
-	return v
-}
-
 // check gives what is wrong with a value, nil if it fits.
 func (s *compiledSchema) check(v any) (faults []loop.Fault) {
-	v = plainNumbers(v)
+	v = contract.Plain(v)
 	defer func() {
 		if what := recover(); what != nil { // of the library; what could not be checked does not fit
 			faults = []loop.Fault{{Message: fmt.Sprintf("it cannot be checked: %v", what)}}
