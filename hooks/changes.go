@@ -23,6 +23,16 @@ func changesOf(e *contract.Event, before, after map[string]any) []Change {
 	return out
 }
 
+// Differing gives the places, as JSON Pointers, at which two values of plain
+// data are not the same; one that is the whole value is "".
+func Differing(a, b any) []string {
+	var at []string
+	for _, c := range diff(nil, "", a, b) {
+		at = append(at, c.Path)
+	}
+	return at
+}
+
 func escape(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }

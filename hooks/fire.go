@@ -10,6 +10,7 @@ import (
 
 	"agent-ls/hooks/contract"
 	"agent-ls/hooks/worker/pool"
+	"agent-ls/hooks/worker/wire"
 )
 
 // maxFiring is how long the hooks of one event may take together, waiting for
@@ -119,17 +120,42 @@ func (s *Set) ask(ctx context.Context, h *hook, f Firing, fields map[string]any)
 		given["state"] = state
 	}
 	d := newDecision(f, fields, h.ID, Source{At: h.start, Digest: h.sources[0].digest})
-	d.Function = h.event.Function
-	start := time.Now()
-	answer, failure := s.pool.Fire(ctx, h.script, &pool.Request{
-		Function: h.event.Function, Ctx: given, At: f.At, Time: s.limits.Time, Operations: s.limits.Operations,
+	d.Function, d.Record = h.event.Function, &Record{Script: h.Path}
+	q := s.request(h, f.At, d.Record.listening(f.Decide))
+	q.Ctx = given
+	// What is too large the pool refuses; it is encoded here once for both.
+	if b, err := wire.AppendValue(nil, given, s.limits.Context); err == nil {
+		q.Encoded = b
+		if len(b) <= MaxRecordedCtx {
+			d.Record.Ctx = b
+		}
+	}
+	value, v, _ := s.put(ctx, h, &q, &d, func() (map[string]any, error) { return given, nil })
+	if d.Error == nil || d.Error.Kind == Malformed {
+		d.Record.answered(value)
+	}
+	return d, v, d.Error
+}
+
+// request is what a hook is asked with, but for the ctx.
+func (s *Set) request(h *hook, at time.Time, decide func(context.Context, string, any) map[string]any) pool.Request {
+	return pool.Request{
+		Function: h.event.Function, At: at, Time: s.limits.Time, Operations: s.limits.Operations,
 		CallDepth: s.limits.CallDepth, Context: s.limits.Context, Value: s.limits.Value, Printed: s.limits.Printed,
-		Decide: f.Decide,
-	})
+		Decide: decide,
+	}
+}
+
+// put has a worker answer a request and judges the answer. The record says how
+// it went; given is the ctx, which only an answer that says something needs.
+func (s *Set) put(ctx context.Context, h *hook, q *pool.Request, d *Decision, given func() (map[string]any, error)) (value any, v contract.Verdict, before map[string]any) {
+	start := time.Now()
+	answer, failure := s.pool.Fire(ctx, h.script, q)
 	d.DurationUs = time.Since(start).Microseconds()
 	if failure != nil {
 		d.Operations, d.Printed = failure.Operations, failure.Printed
-		return d.failed(h, h.failure(failure)), contract.Verdict{}, d.Error
+		d.failed(h, h.failure(failure))
+		return nil, v, nil
 	}
 	d.Operations, d.Printed = answer.Operations, answer.Printed
 	if answer.Cut {
@@ -138,17 +164,25 @@ func (s *Set) ask(ctx context.Context, h *hook, f Firing, fields map[string]any)
 	if r := answer.Return; r.Line > 0 {
 		d.Hook.At, d.Hook.Digest = h.sources[r.File].locate(r.Line, r.Col), h.sources[r.File].digest
 	}
-	v, err := h.event.Judge(answer.Value, given, contract.Caps{Bytes: s.limits.Value})
+	if _, isMap := answer.Value.(map[string]any); isMap {
+		var err error
+		if before, err = given(); err != nil {
+			d.failed(h, &Failure{Kind: Infrastructure, At: h.start, Message: at(h.start) + ": " + err.Error()})
+			return nil, v, nil
+		}
+	}
+	v, err := h.event.Judge(answer.Value, before, contract.Caps{Bytes: s.limits.Value})
 	if err != nil {
-		return d.failed(h, malformedAt(d.Hook.At, err.Error())), v, d.Error
+		d.failed(h, malformedAt(d.Hook.At, err.Error()))
+		return answer.Value, contract.Verdict{}, before
 	}
 	d.Action, d.Reason = v.Action.String(), v.Reason
-	return d, v, nil
+	return answer.Value, v, before
 }
 
 // failed makes the record of a hook that is broken. The digest is that of the
 // file where it failed, which may be one that the script imports.
-func (d *Decision) failed(h *hook, f *Failure) Decision {
+func (d *Decision) failed(h *hook, f *Failure) {
 	d.Action, d.Error = contract.Failed.String(), f
 	if f.At != nil {
 		d.Hook.At = f.At
@@ -158,7 +192,6 @@ func (d *Decision) failed(h *hook, f *Failure) Decision {
 			}
 		}
 	}
-	return *d
 }
 
 func malformedAt(loc *Location, msg string) *Failure {

@@ -116,6 +116,9 @@ type Decision struct {
 	Operations int64     `json:"operations,omitempty"`
 	Printed    string    `json:"printed,omitempty"`
 	Error      *Failure  `json:"error,omitempty"`
+	// Record is what a replay needs beside it, where a script decided. It is
+	// journaled beside the decision and shown to nobody.
+	Record *Record `json:"-"`
 }
 
 // Source says which hook decided: the return that made the decision, a
@@ -143,6 +146,9 @@ const (
 	LimitFailure   FailureKind = "limit"          // operations, time, memory, depth, size
 	Malformed      FailureKind = "malformed"      // its answer is no decision of this event
 	Infrastructure FailureKind = "infrastructure" // the worker was killed or could not start
+	// Of a replay alone:
+	Unasked    FailureKind = "unasked"    // it asks what nobody answered then
+	Unrecorded FailureKind = "unrecorded" // what it would be held against is not kept
 )
 
 // Failure is a broken hook. Its Error names file:line:column.

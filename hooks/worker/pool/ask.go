@@ -36,6 +36,13 @@ func (p *Pool) hear(ctx context.Context, w *process, s *Script, frame []byte, as
 	if err != nil {
 		return nil, 0, p.garbled(w, err)
 	}
+	if w.page != nil { // the worker waits: the page stands still
+		if frames, _, ok := w.page.Last(s.id, w.seq); ok {
+			if places := s.places(w.loaded[s.id], frames); len(places) > 0 {
+				q.AskedAt = append(q.AskedAt, places[0])
+			}
+		}
+	}
 	answer := w.whileAsked(ctx, q, m.Question, schema)
 	if ctx.Err() != nil {
 		w.kill(ending{Infrastructure, "cancelled: " + context.Cause(ctx).Error()})

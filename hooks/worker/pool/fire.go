@@ -50,6 +50,7 @@ func (s *Script) place(r wire.Ready, point uint32) (Place, bool) {
 type Request struct {
 	Function   string
 	Ctx        any
+	Encoded    []byte    // Ctx as wire.AppendValue writes it; nil: the pool writes it
 	At         time.Time // the script's clock
 	Time       time.Duration
 	Operations int64
@@ -62,6 +63,9 @@ type Request struct {
 	// context ends, and its time is not the script's. Nil where nobody can be
 	// asked.
 	Decide func(ctx context.Context, question string, schema any) map[string]any
+	// AskedAt is filled in by Fire: the places of the questions, where they
+	// are known.
+	AskedAt []Place
 }
 
 // Answer is what a function returned.
@@ -150,7 +154,15 @@ func (p *Pool) fire(ctx context.Context, w *process, s *Script, q *Request) (a A
 	w.seq++
 	m := wire.Fire{ID: s.id, Seq: w.seq, Function: q.Function, Operations: q.Operations, CallDepth: q.CallDepth,
 		Printed: q.Printed, Value: q.Value, At: q.At.UnixNano()}
-	b, err := wire.AppendValue(m.AppendHead(append(w.wbuf[:0], 0, 0, 0, 0)), q.Ctx, q.Context)
+	b, err := m.AppendHead(append(w.wbuf[:0], 0, 0, 0, 0)), error(nil)
+	switch {
+	case q.Encoded == nil:
+		b, err = wire.AppendValue(b, q.Ctx, q.Context)
+	case int64(len(q.Encoded)) > q.Context:
+		err = wire.ErrSize(q.Context)
+	default:
+		b = append(b, q.Encoded...)
+	}
 	if w.wbuf = b; cap(b) > keepBuffer {
 		w.wbuf = nil
 	}
