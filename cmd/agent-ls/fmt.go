@@ -123,24 +123,5 @@ func formatFile(path string, check bool) (bool, error) {
 	if err != nil || bytes.Equal(text, formatted) || check {
 		return err == nil && !bytes.Equal(text, formatted), err
 	}
-	path, err = filepath.EvalSymlinks(path)
-	if err != nil {
-		return false, err
-	}
-	beside, err := os.CreateTemp(filepath.Dir(path), ".fmt-*")
-	if err != nil {
-		return false, err
-	}
-	defer os.Remove(beside.Name())
-	_, err = beside.Write(formatted)
-	if e := beside.Chmod(info.Mode().Perm()); err == nil {
-		err = e
-	}
-	if e := beside.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, os.Rename(beside.Name(), path)
+	return true, replaceFile(path, formatted, info.Mode().Perm())
 }

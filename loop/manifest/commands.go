@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"agent-ls/hooks/check"
+	"agent-ls/hooks/contract"
 	"agent-ls/loop/realpath"
+	"agent-ls/loop/tool/toolname"
 	"agent-ls/loop/trust"
 )
 
@@ -55,11 +57,8 @@ func (l *loader) commandHook(one *layer, n *node, index int) {
 	}
 	if m := n.get("matcher"); m != nil {
 		out.Matcher = m.text
-		for _, tool := range strings.Split(m.text, ",") {
-			if tool = strings.TrimSpace(tool); tool != "" && !KnownTool(tool) {
-				l.unknownTool(one, tool, m.span, "hook.matcher", false)
-				return
-			}
+		if !l.matcher(one, m, out.Event) {
+			return
 		}
 	}
 	if env := n.get("env"); env != nil {
@@ -81,6 +80,56 @@ func (l *loader) commandHook(one *layer, n *node, index int) {
 	out.Trust = l.trust(one, id, n.span, severity,
 		trust.Item{Kind: trust.Hook, Name: out.Event + " " + out.Command, Entry: entryJSON(n), Line: out.Command, Env: out.Env})
 	l.cfg.Commands = append(l.cfg.Commands, out)
+}
+
+// matcher says whether a matcher can match: its names are compared as they are
+// spelt, so one that is nearly right never fires and nobody would notice.
+func (l *loader) matcher(one *layer, n *node, event string) bool {
+	if e := contract.ByName(event); e != nil {
+		if _, scoped := e.Field("tool_names"); !scoped {
+			l.out.add(one.finding(n.span, CodeUnavailable, check.Warning, fmt.Sprintf("a matcher counts for pre_tool and post_tool only: this %s hook fires whatever it says", event)))
+			return true
+		}
+	}
+	named := 0
+	for _, name := range strings.Split(n.text, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		named++
+		if _, ok := toolname.BySpelling(name); ok || name == "*" {
+			continue
+		}
+		l.unknownSpelling(one, n, name)
+		return false
+	}
+	if named == 0 && strings.TrimSpace(n.text) != "" {
+		l.out.add(one.finding(n.span, CodeUnknownTool, check.Error, fmt.Sprintf("hook.matcher: %q names no tool: it would never match", n.text)))
+		return false
+	}
+	return true
+}
+
+func (l *loader) unknownSpelling(one *layer, n *node, name string) {
+	near, message := toolname.NearestSpelling(name), fmt.Sprintf("hook.matcher: no tool is called %q", name)
+	if KnownTool(name) {
+		message = fmt.Sprintf("hook.matcher: no tool is spelt %q, so it would never match", name)
+	}
+	if strings.Contains(name, "|") {
+		message += "; names are separated by commas"
+	} else if near != "" {
+		message += fmt.Sprintf("; did you mean %q?", near)
+	}
+	at, exact := n.span, plainString(one, n)
+	if exact {
+		start := n.span.Start + 1 + strings.Index(n.text, name)
+		at = check.Span{Start: start, End: start + len(name)}
+	}
+	f := one.finding(at, CodeUnknownTool, check.Error, message)
+	if near != "" && exact {
+		f = withFix(f, at, near, near)
+	}
+	l.out.add(f)
 }
 
 // servers merges [mcp.*]: an entry of a later layer replaces the whole one.

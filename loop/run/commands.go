@@ -12,6 +12,7 @@ import (
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/sandbox"
 	"agent-ls/loop/tool"
+	"agent-ls/loop/tool/toolname"
 )
 
 // commandFloor runs command hooks where shell commands run, within the same
@@ -170,33 +171,13 @@ func (s *Service) endSessions() {
 
 const sessionShutdown = "session_end"
 
-// toolNames are a tool's names in each spelling that command hooks know: ours,
-// hotl's, Claude Code's, then whatever else it is called.
+// toolNames are a tool's names in each spelling that command hooks know.
 func toolNames(name string) []any {
-	names := []any{name, name, name}
-	if known, ok := spellings[name]; ok {
-		names = names[:1]
-		for _, n := range known {
-			names = append(names, n)
-		}
+	var names []any
+	for _, n := range toolname.Spellings(name) {
+		names = append(names, n)
 	}
 	return names
-}
-
-var spellings = map[string][]string{
-	"shell":      {"bash", "Bash", "sh", "run_command", "exec"},
-	"read_file":  {"read", "Read", "view"},
-	"write_file": {"write", "Write", "create"},
-	"edit":       {"edit", "Edit", "str_replace"},
-	"multi_edit": {"multi_edit", "MultiEdit", "multiedit"},
-	"glob":       {"glob", "Glob"},
-	"grep":       {"grep", "Grep"},
-	"list_files": {"ls", "LS", "list"},
-	"spawn":      {"task", "Task"},
-	"ask_user":   {"ask_user", "AskUserQuestion"},
-	"todowrite":  {"todowrite", "TodoWrite"},
-	"todoread":   {"todoread", "TodoRead"},
-	"web_fetch":  {"web_fetch", "WebFetch", "webfetch"},
 }
 
 func (d *dispatched) commandFields() map[string]any {
