@@ -84,6 +84,8 @@ func Apply(s State, e Event) (State, []Command) {
 		if e.Task != nil {
 			m.taskEnded(*e.Task)
 		}
+	case TaskStalled:
+		m.taskStalled(e)
 	case Questioned:
 		m.questioned(e)
 	}

@@ -472,6 +472,29 @@ func TestLimits(t *testing.T) {
 		p.finish("c1")
 		p.ended(RunFailed, StopLimit, "1.00 USD")
 	})
+	t.Run("tokens", func(t *testing.T) {
+		c := course()
+		c.Limits.Tokens = 30
+		p := play(t, c)
+		p.answer("", "c1") // 11 of them
+		p.finish("c1")
+		a, checked := answerOf("", "c2")
+		a.Usage = Usage{Input: 1, Output: 2, CacheRead: 10, CacheWrite: 6}
+		p.apply(Event{Kind: Answered, Step: p.next(CallModel).Step, Answer: a, Checked: checked})
+		p.finish("c2")
+		p.ended(RunFailed, StopLimit, "limit of 30 tokens: it used 30")
+	})
+	t.Run("tokens of sub-agents", func(t *testing.T) {
+		c := course()
+		c.Limits.Tokens = 30
+		p := play(t, c)
+		p.apply(Event{Kind: Spent, ID: "child", Usage: &Usage{Input: 29}})
+		if !p.state.Active() {
+			t.Fatalf("ended: %+v", p.state.Ending)
+		}
+		p.apply(Event{Kind: Spent, ID: "child", Usage: &Usage{Input: 29, Output: 4}})
+		p.ended(RunFailed, StopLimit, "limit of 30 tokens: it used 33")
+	})
 	t.Run("time does not count while somebody is asked", func(t *testing.T) {
 		c := course()
 		c.Limits.Time = time.Minute

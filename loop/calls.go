@@ -143,7 +143,7 @@ func (m *machine) call(e Event) {
 		})
 		m.keepReplay(e.Key, e.Result)
 		if e.Todos != nil {
-			m.Todos = e.Todos
+			m.Todos, m.TodosOwn = e.Todos, true
 		}
 		m.tellCall(i)
 		switch {
@@ -291,6 +291,9 @@ func (m *machine) allDone() bool { return len(m.Batch) > 0 && !m.open() }
 func (m *machine) running() bool {
 	return slices.ContainsFunc(m.Batch, func(c Call) bool { return c.Phase == CallRunning })
 }
+
+// Tokens counts what was read, from a cache too, and written.
+func (u Usage) Tokens() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
 // Plus adds two usages. Amounts of different currencies are not added: the
 // one that has an amount already keeps it.

@@ -21,6 +21,9 @@ type Course struct {
 	// model is told to sum up; 0 is off.
 	OutputBudget int        `json:"outputBudget,omitempty"`
 	Wire         WireCourse `json:"wire"`
+	// TodoReminder keeps the model from stopping while tasks of a list that it
+	// wrote in the run are open.
+	TodoReminder bool `json:"todoReminder,omitempty"`
 	// Points are the events besides those of stages at which the core asks:
 	// user_prompt, stop, and Closes for those that see a run end.
 	Points []string `json:"points,omitempty"`
@@ -31,6 +34,9 @@ type CourseLimits struct {
 	Turns int           `json:"turns,omitempty"`
 	Time  time.Duration `json:"time,omitempty"` // without the time spent waiting for people
 	Cost  float64       `json:"cost,omitempty"` // USD
+	// Tokens bounds all that the run's models read and wrote, from their caches
+	// too, those of sub-agents and decisions counted in.
+	Tokens int64 `json:"tokens,omitempty"`
 	// Agents bounds the sub-agents of a run, at any depth altogether; Depth
 	// how deep they may be nested. A run that nobody spawned is at depth 0.
 	Agents int `json:"agents,omitempty"`

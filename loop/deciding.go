@@ -48,7 +48,7 @@ func (m *machine) hookDecided(e Event) {
 			return
 		case StopPoint:
 			if !m.veto(e.Reason) {
-				m.finishStage()
+				m.finishStage() // it was kept from it once with that already
 			}
 			return
 		}
@@ -84,7 +84,7 @@ func (m *machine) goOn(e Event) {
 		}
 		m.opened()
 	case StopPoint:
-		m.finishStage()
+		m.rest()
 	case OnStageEnter:
 		m.replaceRegions(e.Regions)
 		m.nextTurn()

@@ -40,7 +40,7 @@ const (
 	DecisionMade  EventKind = "decision_made" // a question beside the run is settled: ID, Usage, Text, Arguments, Error
 	TaskStarted   EventKind = "task_started"  // a background task runs, or is the session's now: Task, ID (the run that had it)
 	TaskEnded     EventKind = "task_ended"    // Task
-	TaskStalled   EventKind = "task_stalled"  // it prints nothing; changes nothing: Task
+	TaskStalled   EventKind = "task_stalled"  // it prints nothing: Task, Waits when the model is told
 	Questioned    EventKind = "questioned"    // a running call waits for a person, or no longer: CallID, ID, Waits
 	noEventOfCore EventKind = ""
 )
@@ -144,7 +144,7 @@ type Event struct {
 	Task  *Task  `json:"task,omitempty"`  // TaskStarted, TaskEnded, TaskStalled
 	Tasks []Task `json:"tasks,omitempty"` // Started, RunResumed: background tasks that ended meanwhile
 	Usage *Usage `json:"usage,omitempty"` // Spent; Compacted: of the request for the summary
-	Waits bool   `json:"waits,omitempty"` // Questioned
+	Waits bool   `json:"waits,omitempty"` // Questioned, SkillUsed, TaskStalled
 
 	Mode Mode `json:"mode,omitempty"` // Set
 }

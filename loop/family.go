@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"fmt"
 	"slices"
 )
 
@@ -49,10 +48,9 @@ func (m *machine) spent(e Event) {
 	}
 	m.Usage = m.Usage.Plus(more)
 	m.tell(TellUsage, Command{Usage: more})
-	limit := m.Course.Limits.Cost
 	ending := m.Phase == Stopping || m.Phase == Failing || m.Phase == Completed
-	if limit > 0 && !ending && m.Usage.Cost != nil && m.Usage.Cost.Amount >= limit {
-		m.fail(StopLimit, fmt.Sprintf("the run reached its limit of %.2f %s", limit, m.Usage.Cost.Currency))
+	if limit := m.budget(); limit != "" && !ending {
+		m.fail(StopLimit, "the run reached its limit of "+limit)
 	}
 }
 

@@ -41,18 +41,11 @@ func (m *machine) tell(what Telling, c Command) {
 
 // nextTurn begins a turn, unless a limit says otherwise.
 func (m *machine) nextTurn() {
-	stage, limits := m.Current(), m.Course.Limits
-	switch {
-	case limits.Turns > 0 && m.Turn >= limits.Turns:
-		m.fail(StopLimit, fmt.Sprintf("the run reached its limit of %d turns", limits.Turns))
+	if limit := m.limit(); limit != "" {
+		m.fail(StopLimit, "the run reached its limit of "+limit)
 		return
-	case limits.Time > 0 && m.Used >= limits.Time:
-		m.fail(StopLimit, fmt.Sprintf("the run reached its limit of %v", limits.Time))
-		return
-	case limits.Cost > 0 && m.Usage.Cost != nil && m.Usage.Cost.Amount >= limits.Cost:
-		m.fail(StopLimit, fmt.Sprintf("the run reached its limit of %.2f %s", limits.Cost, m.Usage.Cost.Currency))
-		return
-	case stage.MaxTurns > 0 && m.StageTurns >= stage.MaxTurns:
+	}
+	if m.stageIsFull() {
 		m.leave(OnMaxTurns)
 		return
 	}
@@ -64,6 +57,37 @@ func (m *machine) nextTurn() {
 	m.StageTurns++
 	m.Retries = 0
 	m.prepare()
+}
+
+// limit is the limit of the run that leaves it no further turn, "" when there
+// is none.
+func (m *machine) limit() string {
+	limits := m.Course.Limits
+	switch {
+	case limits.Turns > 0 && m.Turn >= limits.Turns:
+		return fmt.Sprintf("%d turns", limits.Turns)
+	case limits.Time > 0 && m.Used >= limits.Time:
+		return limits.Time.String()
+	}
+	return m.budget()
+}
+
+// budget is the limit of what the run may use that it reached, "" when there
+// is none.
+func (m *machine) budget() string {
+	switch limits := m.Course.Limits; {
+	case limits.Tokens > 0 && m.Usage.Tokens() >= limits.Tokens:
+		return fmt.Sprintf("%d tokens: it used %d", limits.Tokens, m.Usage.Tokens())
+	case limits.Cost > 0 && m.Usage.Cost != nil && m.Usage.Cost.Amount >= limits.Cost:
+		return fmt.Sprintf("%.2f %s", limits.Cost, m.Usage.Cost.Currency)
+	}
+	return ""
+}
+
+// stageIsFull says that the stage has had all the turns that it may have.
+func (m *machine) stageIsFull() bool {
+	most := m.Current().MaxTurns
+	return most > 0 && m.StageTurns >= most
 }
 
 func (m *machine) prepare() {

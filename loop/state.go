@@ -176,6 +176,7 @@ type State struct {
 	Above Mode
 
 	Todos      *TodoList              // of the session; nil while there are none
+	TodosOwn   bool                   // this run wrote them
 	ToolCounts map[string]int         // calls that began in this run, by tool
 	Replays    map[string]*ToolResult // of this run, by key
 	Nudges     []string               // what the host says behind the batch

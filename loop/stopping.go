@@ -10,7 +10,31 @@ func (m *machine) ceases() {
 		m.fire(StopPoint, Ceasing)
 		return
 	}
+	m.rest()
+}
+
+// rest is called when no hook keeps the model from stopping. Open tasks of its
+// own list do, unless they did already as they are.
+func (m *machine) rest() {
+	if m.owesTasks() && m.veto(m.Todos.reminder()) {
+		return
+	}
 	m.finishStage()
+}
+
+// owesTasks says whether the model is to be reminded of its open tasks: it
+// wrote them in this run, may work on them, and nothing else goes on with them
+// - no later stage, and nothing that the user said. A reminder never spends
+// the last turn, so that it cannot turn a run that is done into a failed one.
+func (m *machine) owesTasks() bool {
+	if !m.Course.TodoReminder || !m.TodosOwn || m.Todos.Open() == 0 || m.Course.Mode == ModePlan {
+		return false
+	}
+	if len(m.Steers)+len(m.FollowUps) > 0 || m.limit() != "" || m.stageIsFull() {
+		return false
+	}
+	_, goesOn := m.next(OnFinished)
+	return !goesOn
 }
 
 // veto keeps the model from stopping, with the reason as a reminder. False

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 )
 
 // TaskStatus says how a background task stands.
@@ -70,30 +71,49 @@ func (m *machine) taskEnded(ended ...Task) {
 	}
 }
 
-// reportTasks tells the model of the tasks that ended since it was told last.
+// taskStalled notes that a task prints nothing; the model is told with its
+// next turn.
+func (m *machine) taskStalled(e Event) {
+	if e.Task == nil || !e.Waits {
+		return
+	}
+	i := slices.IndexFunc(m.Tasks, func(t Task) bool { return t.ID == e.Task.ID && t.Status == TaskRuns })
+	if i >= 0 {
+		m.Tasks = slices.Clone(m.Tasks)
+		m.Tasks[i].IdleMs = e.Task.IdleMs
+	}
+}
+
+// reportTasks tells the model of the tasks that ended, or print nothing, since
+// it was told last.
 func (m *machine) reportTasks() {
 	over := func(t Task) bool { return t.Status != TaskRuns }
-	if !slices.ContainsFunc(m.Tasks, over) {
+	if !slices.ContainsFunc(m.Tasks, func(t Task) bool { return over(t) || t.IdleMs > 0 }) {
 		return
 	}
 	var left []Task
 	for _, t := range m.Tasks {
-		if over(t) {
+		if over(t) || t.IdleMs > 0 {
 			m.addUser(Block{Kind: ReminderBlock, Text: t.notification()})
-			continue
 		}
-		left = append(left, t)
+		if !over(t) {
+			t.IdleMs = 0
+			left = append(left, t)
+		}
 	}
 	m.Tasks = left
 }
 
-// notification says how a task ended. What it printed is not in it: this is
+// notification says how a task ended, or that it prints nothing. What it printed is not in it: this is
 // the host's own word, and output goes only where the gate and the hooks of
 // results see it, through the tool.
 func (t *Task) notification() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<task-notification>\ntask %s (%s) ", t.ID, t.Title)
 	switch {
+	case t.Status == TaskRuns:
+		idle := time.Duration(t.IdleMs) * time.Millisecond
+		fmt.Fprintf(&b, "has printed nothing for %v and runs still. It may be waiting for something that never comes: look at what it printed last with shell_output, or end it with shell_kill", idle)
 	case t.Status == TaskExited && t.ExitCode != nil:
 		fmt.Fprintf(&b, "ended with exit status %d", *t.ExitCode)
 	case t.Status == TaskLost:
@@ -104,7 +124,7 @@ func (t *Task) notification() string {
 	if t.Note != "" {
 		b.WriteString("\n" + t.Note)
 	}
-	if t.Output != "" {
+	if t.Output != "" && t.Status != TaskRuns {
 		b.WriteString("\nshell_output gives what it printed")
 	}
 	b.WriteString("\n</task-notification>")

@@ -190,7 +190,7 @@ func (l *loader) fill(v *viper.Viper) {
 	c.Concurrency.Subprocs = v.GetInt("concurrency.subprocs")
 	c.Sessions.Keep = v.GetDuration("sessions.keep")
 	c.Limits = RunLimits{
-		Turns: v.GetInt("limits.turns"), Time: v.GetDuration("limits.time"), Cost: v.GetFloat64("limits.cost"),
+		Turns: v.GetInt("limits.turns"), Time: v.GetDuration("limits.time"), Cost: v.GetFloat64("limits.cost"), Tokens: v.GetInt64("limits.tokens"),
 		Depth: v.GetInt("limits.depth"), Agents: v.GetInt("limits.agents"),
 	}
 	c.HookLimits = hooks.Limits{

@@ -317,6 +317,7 @@ type RunLimits struct {
 	Turns  int
 	Time   time.Duration
 	Cost   float64 // 0 = off
+	Tokens int64   // 0 = off
 	Depth  int
 	Agents int
 }

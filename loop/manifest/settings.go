@@ -262,6 +262,7 @@ var otherSettings = []Setting{
 	{Path: "limits.turns", Shapes: one(Whole), Default: 200, Min: 1, Max: 1e9, Who: Tighten, Stricter: WhenLower, Org: true, Doc: "Model turns."},
 	{Path: "limits.time", Shapes: one(Duration), Default: "2h", Who: Tighten, Stricter: WhenLower, Org: true, Doc: "Wall clock."},
 	{Path: "limits.cost", Shapes: one(Number), Default: 0.0, Off: true, Min: 0, Max: 1e9, Who: Tighten, Stricter: WhenLower, Org: true, Doc: "US dollars; 0 is off."},
+	{Path: "limits.tokens", Shapes: one(Whole), Default: 0, Off: true, Min: 0, Max: 1e12, Who: Tighten, Stricter: WhenLower, Org: true, Doc: "Tokens that the models of a run read and write, cached ones, sub-agents and decisions included; 0 is off."},
 	{Path: "limits.depth", Shapes: one(Whole), Default: 3, Min: 0, Max: 64, Who: Tighten, Stricter: WhenLower, Org: true, Doc: "How deep sub-agents may nest; 0 is none at all."},
 	{Path: "limits.agents", Shapes: one(Whole), Default: 8, Min: 0, Max: 10_000, Who: Tighten, Stricter: WhenLower, Org: true, Doc: "Sub-agents of a run, at every depth together; 0 is none at all."},
 	{Path: "mcp", Shapes: one(Named), Doc: "MCP servers by name. A workspace's wait for trust."},

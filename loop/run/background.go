@@ -248,7 +248,7 @@ func (s *Service) tellOwner(k *task, kind loop.EventKind) {
 	r := s.sessions[session]
 	s.mu.Unlock()
 	if r != nil {
-		r.post(posted{event: loop.Event{Kind: kind, Task: &t}})
+		r.post(posted{event: loop.Event{Kind: kind, Task: &t, Waits: kind == loop.TaskStalled}})
 	}
 }
 

@@ -271,7 +271,7 @@ func TestAStalledTaskIsSaid(t *testing.T) {
 		case 1:
 			return turn{calls: []string{`slow {}`}}
 		}
-		return turn{text: "done"}
+		return turn{text: lastText(req)}
 	})
 	s := r.start("go")
 	f := <-stalled
@@ -279,7 +279,9 @@ func TestAStalledTaskIsSaid(t *testing.T) {
 		t.Errorf("ctx of background:stall: %v", err)
 	}
 	close(r.slow.gate)
-	r.wait(s.RunID)
+	if told := *r.wait(s.RunID).Output; !strings.Contains(told, "has printed nothing for") || !strings.Contains(told, "runs still") {
+		t.Errorf("the model is told %q", told)
+	}
 	if !strings.Contains(r.screen.text(), "has printed nothing for") {
 		t.Errorf("nobody was told; events:\n%s", r.screen.text())
 	}

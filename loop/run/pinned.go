@@ -328,9 +328,9 @@ func (p *pinned) course(g *gear, instructions string) *loop.Course {
 	a, cfg := p.agent(), &p.Config
 	c := &loop.Course{
 		Agent: a.Name, Model: p.Model, Mode: p.Mode, Entry: a.Entry, Instructions: instructions,
-		Limits:     loop.CourseLimits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Cost: cfg.Limits.Cost, Agents: cfg.Limits.Agents, Depth: cfg.Limits.Depth},
+		Limits:     loop.CourseLimits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Cost: cfg.Limits.Cost, Tokens: cfg.Limits.Tokens, Agents: cfg.Limits.Agents, Depth: cfg.Limits.Depth},
 		MaxRetries: cfg.Behavior.MaxRetries, OutputBudget: cfg.Behavior.ToolOutputBudget,
-		Wire: wireCourse(&cfg.Behavior, g.models),
+		Wire: wireCourse(&cfg.Behavior, g.models), TodoReminder: true,
 	}
 	for _, st := range a.Stages {
 		sc := loop.StageCourse{Name: st.Name, System: st.System, MaxTurns: st.MaxTurns, Next: st.Next}

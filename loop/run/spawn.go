@@ -229,13 +229,16 @@ func (s *Service) launchChild(ctx context.Context, sp *spawning) (*activeRun, er
 	})
 }
 
-// narrow leaves the child no more time and money than its parent has.
+// narrow leaves the child no more time, money and tokens than its parent has.
 func (sp *spawning) narrow(c *loop.Course) {
 	if left, counting := sp.state.Remaining(sp.run.svc.now()); counting {
 		c.Limits.Time = max(left, time.Millisecond)
 	}
 	if limit := sp.state.Course.Limits.Cost; limit > 0 && sp.state.Usage.Cost != nil {
 		c.Limits.Cost = max(limit-sp.state.Usage.Cost.Amount, 1e-9)
+	}
+	if limit := sp.state.Course.Limits.Tokens; limit > 0 {
+		c.Limits.Tokens = max(limit-sp.state.Usage.Tokens(), 1)
 	}
 }
 

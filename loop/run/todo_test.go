@@ -16,10 +16,15 @@ func TestTodosOutliveTheProcess(t *testing.T) {
 	r.model.turns = []turn{
 		{calls: []string{`todowrite {"todos":[{"content":"look","status":"in_progress"}]}`, `todoread {}`}},
 		{calls: []string{`todowrite {"todos":[{"content":"look","status":"completed"},{"content":"write","status":"pending"}]}`}}, {text: "done"},
+		{text: "I leave it"}, // it is reminded once of the open one, and insists
 	}
 	s := r.start("x")
-	if end := r.wait(s.RunID); end.Status != report.Done {
+	if end := r.wait(s.RunID); end.Status != report.Done || *end.Output != "I leave it" {
 		t.Fatalf("ended %s: %s", end.Status, end.Error)
+	}
+	asked := r.model.requests()
+	if said := lastText(asked[len(asked)-1]); !strings.Contains(said, "1 of the 2 tasks on your list are still open:\n- write (pending)\n") {
+		t.Errorf("the model is told %q", said)
 	}
 	var shown []string
 	for _, e := range r.screen.all() {
