@@ -66,10 +66,16 @@ func (l *login) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	return l.source, nil
 }
 
-// Authorize implements auth.OAuthHandler: it lets the person log in.
+// Authorize implements auth.OAuthHandler: it lets the person log in. A
+// connection asks once: the SDK greets a server in more than one way, and who
+// refused one login is not shown the page again for the next.
 func (l *login) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.err != nil {
+		resp.Body.Close()
+		return l.err
+	}
 	l.server.tell(Notice{Kind: AuthRequired})
 	err := l.authorize(ctx, req, resp)
 	if err != nil {

@@ -34,6 +34,7 @@ type activeRun struct {
 	done     chan struct{} // closed behind run_finished, or when the process lets go
 	final    report.Event
 	finalErr error
+	breaking atomic.Bool  // it stops without an end, and can be taken up behind done
 	spent    loop.Usage   // of a sub-agent's run; read it behind done
 	learnt   loop.Label   // likewise: how secret what it saw is
 	coming   atomic.Value // a loop.Mode: its own from the next turn on
@@ -115,6 +116,7 @@ func newRun(s *Service, id, session string, p *pinned, g *gear) *activeRun {
 
 var (
 	errStopped     = errors.New("the run ended")
+	errBroke       = errors.New("the journal of the run cannot be written")
 	errCallStopped = errors.New("the call was cancelled")
 	errCallDropped = errors.New("the call was answered before it began")
 )
@@ -449,7 +451,9 @@ func statusOf(s *loop.State) report.Status {
 // watches; what is in the journal can be resumed once it is writable again.
 func (r *activeRun) breakDown(err error) {
 	r.svc.log.Error("the journal cannot be written", "run", r.id, "error", err)
-	r.endWork(errStopped)
+	r.breaking.Store(true)
+	r.endWork(errBroke)
+	r.svc.breakOffChildren(r)
 	r.finalErr = fmt.Errorf("the run stopped: %w", err)
 	e := r.event(report.RunFinished)
 	e.Status, e.StopReason, e.Error = report.Failed, report.StopInternal, r.finalErr.Error()

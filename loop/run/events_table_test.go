@@ -142,6 +142,16 @@ var causedBy = map[string]string{
 	"child:stream:text":               "TestTheParentHearsItsChildsStream",
 	"child:stream:thinking":           "TestTheParentHearsItsChildsStream",
 	"compact:progress":                "TestASummaryTellsHowFarItIs",
+	"child:background:exit":           "TestTheParentHearsOfItsChildsTask",
+	"child:background:stall":          "TestTheParentHearsOfItsChildsTask",
+	"child:background:adopt":          "TestTheParentHearsItsChildTakeUpATask",
+	"child:background:reassign":       "TestTheTopHearsWhoseATaskIs",
+	"child:background:reconcile":      "TestTheParentHearsOfATaskThatIsGone",
+	"pairing:repair":                  "TestADamagedPairIsRepairedAndHeard",
+	"mcp:auth:required":               "TestEventsOfALogin",
+	"mcp:auth:url":                    "TestEventsOfALogin",
+	"mcp:auth:success":                "TestEventsOfALogin",
+	"mcp:auth:error":                  "TestEventsOfALogin",
 }
 
 // notYet are the events that no test here makes happen, with the reason. It
@@ -150,18 +160,7 @@ var notYet = map[string]string{
 	"output":                         "nothing asks for structured output yet",
 	"provider:input-transformations": "no provider says it in what is parsed",
 	"provider:diagnostic":            "no provider says it in what is parsed",
-	"pairing:repair":                 "raised; the core's tests cause the repair, without hooks",
-
-	"mcp:auth:required": mcpWaits, "mcp:auth:url": mcpWaits, "mcp:auth:success": mcpWaits, "mcp:auth:error": mcpWaits,
-
-	"child:background:adopt": childWaits, "child:background:exit": childWaits,
-	"child:background:reassign": childWaits, "child:background:reconcile": childWaits, "child:background:stall": childWaits,
 }
-
-const (
-	mcpWaits   = "raised; loop/mcp tests the cause, without hooks"
-	childWaits = "raised by the one function that all of them go through, which others test"
-)
 
 func TestEveryEventHasATest(t *testing.T) {
 	for _, e := range contract.Events() {

@@ -226,7 +226,9 @@ func (s *Service) alone(r *activeRun) bool {
 func (s *Service) forget(r *activeRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.runs[r.id] = &activeRun{svc: s, id: r.id, session: r.session, done: r.done, final: r.final, finalErr: r.finalErr, spent: r.spent, learnt: r.learnt, stop: r.stop}
+	was := &activeRun{svc: s, id: r.id, session: r.session, done: r.done, final: r.final, finalErr: r.finalErr, spent: r.spent, learnt: r.learnt, stop: r.stop}
+	was.breaking.Store(r.breaking.Load())
+	s.runs[r.id] = was
 	if s.sessions[r.session] == r {
 		delete(s.sessions, r.session)
 	}

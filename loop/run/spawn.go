@@ -112,8 +112,8 @@ func (t *spawnTool) runIn(ctx context.Context, d *dispatched, call loop.Invocati
 	if early == nil {
 		early = sp.await(ctx, child)
 	}
-	if errors.Is(context.Cause(ctx), errClosed) {
-		return *early // the process lets go; the child is taken up with its parent
+	if letGo(ctx) {
+		return *early // the child is taken up with its parent
 	}
 	sp.over(ctx, early)
 	return *early
@@ -242,11 +242,11 @@ func (sp *spawning) narrow(c *loop.Course) {
 	}
 }
 
-// again finds the run that the call began in a process that is gone: it goes
-// on, or is over by now. It never runs a second time.
+// again finds the run that the call began before, mostly in a process that is
+// gone: it goes on, or is over by now. It never runs a second time.
 func (sp *spawning) again(ctx context.Context) (*activeRun, *loop.ToolResult) {
 	s := sp.run.svc
-	if r := s.run(sp.ref.RunID); r != nil {
+	if r := s.run(sp.ref.RunID); r != nil && !r.brokeOff(ctx) {
 		return r, nil
 	}
 	row, err := s.opt.Journal.Session(ctx, sp.ref.SessionID)
@@ -279,6 +279,49 @@ func (sp *spawning) again(ctx context.Context) (*activeRun, *loop.ToolResult) {
 		return nil, refusal(loop.CallInterrupted, "the sub-agent could not go on, what it did so far is done: "+err.Error())
 	}
 	return s.run(sp.ref.RunID), nil
+}
+
+// letGo says that what ended ctx leaves its run without an end: the process
+// closes, or the journal cannot be written. The run can be taken up later.
+func letGo(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return errors.Is(cause, errClosed) || errors.Is(cause, errBroke)
+}
+
+// breakOffChildren stops the sub-agents of a run that breaks off, where they
+// are: they are taken up with it.
+func (s *Service) breakOffChildren(of *activeRun) {
+	s.mu.Lock()
+	var children []*activeRun
+	for _, r := range s.sessions {
+		if r.parent != nil && r.parent.run == of {
+			children = append(children, r)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range children {
+		r.breakOff(errBroke)
+		s.breakOffChildren(r)
+	}
+}
+
+// breakOff stops a run without an end.
+func (r *activeRun) breakOff(cause error) {
+	r.breaking.Store(true)
+	r.stop(cause)
+}
+
+// brokeOff says that the run stopped without an end, or is about to, so that
+// it can be taken up: it waits until nothing drives it any more.
+func (r *activeRun) brokeOff(ctx context.Context) bool {
+	if !r.breaking.Load() {
+		return false
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+	}
+	return true
 }
 
 // recorded is the result of a child that was over when the process died.
@@ -314,8 +357,9 @@ func (sp *spawning) await(ctx context.Context, child *activeRun) *loop.ToolResul
 	select {
 	case <-child.done:
 	case <-ctx.Done():
-		if errors.Is(context.Cause(ctx), errClosed) {
-			return refusal(loop.CallInterrupted, "the program is ending")
+		if letGo(ctx) {
+			child.breakOff(context.Cause(ctx))
+			return refusal(loop.CallInterrupted, "the run stopped: "+context.Cause(ctx).Error())
 		}
 		child.cancel("")
 		select {
