@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,16 +21,19 @@ type Script struct {
 }
 
 // LoadScript reads, checks and compiles a script for all events whose functions
-// it defines, in the order of their names. text nil is read from the path. What
-// is wrong is in the findings, as with Load; with a finding of severity error
+// it defines, in the order of their names. text nil is read from the path. read
+// reads files instead of the engine if it is not nil. What is wrong is in the findings, as with Load; with a finding of severity error
 // there is no script. A script that no event fires gives one without events.
-func (e *Engine) LoadScript(ctx context.Context, path string, text []byte, limits Limits) (*Script, []check.Finding, error) {
+func (e *Engine) LoadScript(ctx context.Context, path string, text []byte, read func(string) ([]byte, error), limits Limits) (*Script, []check.Finding, error) {
+	if read == nil {
+		read = e.readFile
+	}
 	if text == nil {
-		read, err := e.readFile(path)
+		found, err := read(path)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("read the script: %w", err)
 		}
-		text = append([]byte{}, read...)
+		text = append([]byte{}, found...)
 	}
 	script := check.Analyze(path, text, check.Options{})
 	var declared []Declaration
@@ -48,7 +52,7 @@ func (e *Engine) LoadScript(ctx context.Context, path string, text []byte, limit
 		}
 	}
 	slices.SortFunc(declared, func(a, b Declaration) int { return cmp.Compare(a.Event, b.Event) })
-	set, findings, err := e.Load(ctx, declared, limits)
+	set, findings, err := e.load(ctx, declared, limits, read)
 	if set == nil {
 		return nil, findings, err
 	}

@@ -26,7 +26,7 @@ type Function struct {
 // looked at. What is wrong is in the findings, as with Load; with a finding of
 // severity error there is no function.
 func (e *Engine) LoadFunction(ctx context.Context, d Declaration, function string, limits Limits) (*Function, []check.Finding, error) {
-	l := loading{engine: e, limits: limits.filled(), seen: map[string]bool{}}
+	l := loading{engine: e, read: e.readFile, limits: limits.filled(), seen: map[string]bool{}}
 	p, err := e.pool(l.limits)
 	if err != nil {
 		return nil, nil, err

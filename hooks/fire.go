@@ -120,7 +120,7 @@ func (s *Set) ask(ctx context.Context, h *hook, f Firing, fields map[string]any)
 		given["state"] = state
 	}
 	d := newDecision(f, fields, h.ID, Source{At: h.start, Digest: h.sources[0].digest})
-	d.Function, d.Record = h.event.Function, &Record{Script: h.Path}
+	d.Function, d.Record = h.event.Function, &Record{Script: h.Path, At: f.At}
 	q := s.request(h, f.At, d.Record.listening(f.Decide))
 	q.Ctx = given
 	// What is too large the pool refuses; it is encoded here once for both.

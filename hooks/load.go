@@ -25,7 +25,11 @@ const extension = ".risor"
 // finding of severity error there is no set, and no run may start. An error
 // means that the scripts could not be judged at all.
 func (e *Engine) Load(ctx context.Context, declared []Declaration, limits Limits) (*Set, []check.Finding, error) {
-	l := loading{engine: e, limits: limits.filled(), seen: map[string]bool{}}
+	return e.load(ctx, declared, limits, e.readFile)
+}
+
+func (e *Engine) load(ctx context.Context, declared []Declaration, limits Limits, read func(string) ([]byte, error)) (*Set, []check.Finding, error) {
+	l := loading{engine: e, read: read, limits: limits.filled(), seen: map[string]bool{}}
 	if len(declared) == 0 {
 		return newSet(e, nil, l.limits, nil), nil, nil
 	}
@@ -58,6 +62,7 @@ func (e *Engine) Load(ctx context.Context, declared []Declaration, limits Limits
 // loading is one Load.
 type loading struct {
 	engine   *Engine
+	read     func(path string) ([]byte, error)
 	limits   Limits
 	findings []check.Finding
 	seen     map[string]bool // siblings that were checked, by path and digest
@@ -98,7 +103,7 @@ func (l *loading) declare(d Declaration, units map[string]*unit) (*hook, *unit) 
 		return h, nil
 	}
 	if d.Text == nil {
-		text, err := l.engine.readFile(d.Path)
+		text, err := l.read(d.Path)
 		if err != nil {
 			manifest(check.CodeMissingFile, fmt.Sprintf("the script cannot be read: %v", err))
 			return h, nil
@@ -169,7 +174,7 @@ func (l *loading) sibling(script, path string) ([]byte, bool) {
 			return nil, false
 		}
 	}
-	text, err := l.engine.readFile(path)
+	text, err := l.read(path)
 	return text, err == nil
 }
 

@@ -2,9 +2,11 @@ package hooks
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"agent-ls/hooks/contract"
 	"agent-ls/hooks/worker/wire"
@@ -22,7 +24,8 @@ const (
 // with another text: what the script saw, what it returned and what it was told
 // when it asked. It is exact; whoever shows it masks it first.
 type Record struct {
-	Script string // the path of the script, as the hook was declared
+	Script string    // the path of the script, as the hook was declared
+	At     time.Time // the clock that the script saw
 	// Ctx is what the script saw, state included, in the workers' encoding;
 	// nil when it was larger than MaxRecordedCtx. ReadCtx reads it.
 	Ctx []byte
@@ -105,7 +108,7 @@ func (r *Record) AppendBinary(b []byte) ([]byte, error) {
 	if r.Partial {
 		flags |= 4
 	}
-	b = append(b, recordVersion, flags)
+	b = binary.AppendVarint(append(b, recordVersion, flags), r.At.UnixNano())
 	b = wire.AppendText(wire.AppendText(wire.AppendText(b, r.Script), r.Ctx), []byte(r.Answer))
 	if len(r.Asked) == 0 {
 		return b, nil
@@ -121,7 +124,7 @@ func ReadRecord(b []byte) (*Record, error) {
 	if in.Err() == nil && version != recordVersion {
 		return nil, fmt.Errorf("the record is of version %d, which this program does not know", version)
 	}
-	r := &Record{Script: in.Text(wire.MaxPath), Partial: flags&4 != 0}
+	r := &Record{At: time.Unix(0, in.Int()).UTC(), Script: in.Text(wire.MaxPath), Partial: flags&4 != 0}
 	ctx, answer := in.Bytes(wire.MaxFrame), in.Bytes(wire.MaxFrame)
 	if flags&1 != 0 {
 		r.Ctx = ctx

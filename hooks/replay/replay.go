@@ -61,12 +61,27 @@ type Script struct {
 	events []string
 }
 
-// Load makes a script ready: text as it stands, or what is at the path where it
-// is nil. function restricts it to one of its functions, "" is all of them that
-// an event fires. What is wrong with it is in the findings; with one of severity
-// error there is no script. An error means that it could not be looked at.
+// Text is a script as it stands.
+type Text struct {
+	Path string
+	Text []byte // nil: what is at the path
+	// Read reads what it imports, and itself where Text is nil; nil: as the
+	// engine does.
+	Read func(path string) ([]byte, error)
+}
+
+// Load is LoadText for a script whose siblings the engine reads.
 func Load(ctx context.Context, engine *hooks.Engine, path string, text []byte, function string, limits hooks.Limits) (*Script, []check.Finding, error) {
-	script, findings, err := engine.LoadScript(ctx, path, text, limits)
+	return LoadText(ctx, engine, Text{Path: path, Text: text}, function, limits)
+}
+
+// LoadText makes a script ready. function restricts it to one of its functions,
+// "" is all of them that an event fires. What is wrong with it is in the
+// findings; with one of severity error there is no script. An error means that
+// it could not be looked at, or that there is nothing to play.
+func LoadText(ctx context.Context, engine *hooks.Engine, t Text, function string, limits hooks.Limits) (*Script, []check.Finding, error) {
+	path := t.Path
+	script, findings, err := engine.LoadScript(ctx, path, t.Text, t.Read, limits)
 	if script == nil {
 		return nil, findings, err
 	}
@@ -136,7 +151,7 @@ func (s *Script) Run(ctx context.Context, e *Event) Result {
 	if e.Record.Ctx == nil {
 		return r.broken(&hooks.Failure{Kind: hooks.Unrecorded, At: e.Was.Hook.At, Message: "what the script saw is not on record: it was too large, or is too old"})
 	}
-	a := s.put(ctx, hooks.Moment{Event: e.Was.Event, At: e.Was.At, Encoded: e.Record.Ctx}, e.Record.Asked)
+	a := s.put(ctx, hooks.Moment{Event: e.Was.Event, At: e.Record.At, Encoded: e.Record.Ctx}, e.Record.Asked)
 	r.Now, r.Verdict = a.Decision, a.Verdict
 	r.Now.RunID, r.Now.SessionID, r.Now.Seq = e.Was.RunID, e.Was.SessionID, e.Was.Seq
 	r.Now.Stage, r.Now.HookID, r.Now.CallID = e.Was.Stage, e.Was.HookID, e.Was.CallID

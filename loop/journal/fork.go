@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"agent-ls/loop"
 	"agent-ls/loop/report"
@@ -138,7 +136,12 @@ func (j *Journal) Delete(ctx context.Context, sessionID string) error {
 			}
 		}
 		return nil
-	}, func() { maps.DeleteFunc(j.heads, func(id string, _ head) bool { return slices.Contains(family, id) }) })
+	}, func() {
+		for _, id := range family {
+			delete(j.heads, id)
+			delete(j.firings, id)
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -172,6 +175,7 @@ func (j *Journal) deleteRows(ctx context.Context, tx *sql.Tx, sessionID string) 
 		`DELETE FROM approvals WHERE session_id = ?`,
 		`DELETE FROM questions WHERE session_id = ?`,
 		`DELETE FROM children WHERE session_id = ?`,
+		`DELETE FROM firings WHERE session_id = ?`,
 		`DELETE FROM decisions WHERE ` + runs,
 		`DELETE FROM edits WHERE ` + runs,
 		`DELETE FROM steps WHERE session_id = ?`,

@@ -35,7 +35,8 @@ type Journal struct {
 	writerMu turns // one writer in this process, so that none waits busily
 	conn     *sql.Conn
 	append   *sql.Stmt
-	heads    map[string]head // newest link of the sessions that this process writes
+	heads    map[string]head  // newest link of the sessions that this process writes
+	firings  map[string]int64 // bytes that are kept of the sessions' firings, where known
 
 	leaseMu sync.Mutex
 	lease   *fileLock // what shows others that this process lives, once needed
@@ -62,7 +63,7 @@ func Open(path string) (*Journal, error) {
 	if err := private(path); err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
-	j := &Journal{path: path, writerMu: newTurns(), owner: newOwner(), heads: map[string]head{}}
+	j := &Journal{path: path, writerMu: newTurns(), owner: newOwner(), heads: map[string]head{}, firings: map[string]int64{}}
 	if err := j.open(); err != nil {
 		err = errors.Join(err, j.Close())
 		return nil, j.explain(err)
@@ -101,7 +102,7 @@ func (j *Journal) open() error {
 	if err := j.migrate(ctx); err != nil {
 		return err
 	}
-	if _, err := j.conn.ExecContext(ctx, familySchema); err != nil {
+	if _, err := j.conn.ExecContext(ctx, familySchema+firingsSchema); err != nil {
 		return err
 	}
 	if j.append, err = j.conn.PrepareContext(ctx, insertStep); err != nil {

@@ -80,7 +80,7 @@ func (j *Journal) Append(steps ...Step) error {
 				return j.explain(err)
 			}
 			heads[s.SessionID] = now
-			if err := s.appendRest(tx, &rows[i], now); err != nil {
+			if err := s.appendRest(j, tx, &rows[i], now); err != nil {
 				return err
 			}
 		}
@@ -111,6 +111,7 @@ func (j *Journal) appendPlain(s *Step, row *encoded) error {
 type encoded struct {
 	columns   []any // of its row, without the link
 	decisions [][]byte
+	firings   [][]byte // of each decision, nil for one of no script
 	ask       []byte
 	done      []Edit
 }
@@ -139,7 +140,13 @@ func (s *Step) encode() (encoded, error) {
 		if err != nil {
 			return encoded{}, fmt.Errorf("journal: encode decision %s: %w", s.Decisions[i].ID, err)
 		}
-		row.decisions = append(row.decisions, body)
+		var firing []byte
+		if r := s.Decisions[i].Record; r != nil {
+			if firing, err = packRecord(r); err != nil {
+				return encoded{}, fmt.Errorf("journal: encode the firing of %s: %w", s.Decisions[i].ID, err)
+			}
+		}
+		row.decisions, row.firings = append(row.decisions, body), append(row.firings, firing)
 	}
 	if s.Ask != nil {
 		if row.ask, err = encodeApproval(s.Ask); err != nil {
@@ -165,7 +172,7 @@ func (s *Step) plain() bool {
 	return s.Status == "" && s.Ask == nil && s.Question == nil && !s.Unplan && len(s.Unask) == 0 && len(s.Decisions)+len(s.Planned)+len(s.Done)+len(s.Withdraw) == 0
 }
 
-func (s *Step) appendRest(tx *sql.Tx, row *encoded, at head) error {
+func (s *Step) appendRest(j *Journal, tx *sql.Tx, row *encoded, at head) error {
 	if s.Status != "" {
 		// The head is kept where the session's row is written anyway.
 		if _, err := tx.Exec(`UPDATE sessions SET status = ?, run_id = ?, changed_at = ?, head = ?, head_step = ? WHERE id = ?`,
@@ -174,8 +181,14 @@ func (s *Step) appendRest(tx *sql.Tx, row *encoded, at head) error {
 		}
 	}
 	for i := range s.Decisions {
-		if err := addDecision(tx, &s.Decisions[i], row.decisions[i], at.step); err != nil {
+		n, err := addDecision(tx, &s.Decisions[i], row.decisions[i], at.step)
+		if err != nil {
 			return err
+		}
+		if body := row.firings[i]; body != nil {
+			if err := j.addFiring(tx, s.SessionID, &s.Decisions[i], n, body); err != nil {
+				return err
+			}
 		}
 	}
 	for _, e := range s.Planned {
@@ -216,17 +229,17 @@ func (s *Step) appendRest(tx *sql.Tx, row *encoded, at head) error {
 	return nil
 }
 
-func addDecision(tx *sql.Tx, d *hooks.Decision, body []byte, step int64) error {
+func addDecision(tx *sql.Tx, d *hooks.Decision, body []byte, step int64) (int64, error) {
 	path := ""
 	if d.Hook.At != nil {
 		path = d.Hook.At.Path
 	}
-	_, err := tx.Exec(`INSERT INTO decisions (run_id, hook_id, event, path, action, body, step) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	done, err := tx.Exec(`INSERT INTO decisions (run_id, hook_id, event, path, action, body, step) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		d.RunID, d.HookID, d.Event, path, d.Action, body, step)
 	if err != nil {
-		return fmt.Errorf("journal: decision %s: %w", d.ID, err)
+		return 0, fmt.Errorf("journal: decision %s: %w", d.ID, err)
 	}
-	return nil
+	return done.LastInsertId()
 }
 
 func addEdit(tx *sql.Tx, e Edit, state string, step int64) error {

@@ -422,6 +422,7 @@ func (r *activeRun) publish(decisions []hooks.Decision, show []report.Event) {
 		return
 	}
 	for _, d := range decisions {
+		d.Record = nil // the journal has it
 		f.Decision(d)
 	}
 	for _, e := range show {

@@ -170,6 +170,7 @@ func (r *activeRun) remember(decisions []hooks.Decision) {
 		default:
 			continue // it is not about what an approval shows
 		}
+		d.Record = nil // the journal has it
 		r.callsMu.Lock()
 		if d.CallID != "" {
 			r.trail[d.CallID] = append(r.trail[d.CallID], d)

@@ -135,12 +135,10 @@ const (
 )
 
 // keep deletes the sessions that nothing has happened in for longer than they
-// are to be kept; 0 keeps them all. It looks once a day at most, beside the
+// are to be kept; 0 keeps them all. What is recorded for replays is kept within
+// its bound either way. It looks once a day at most, beside the
 // run that is its occasion.
 func (s *Service) keep(d time.Duration) {
-	if d <= 0 {
-		return
-	}
 	s.mu.Lock()
 	early := s.closed || s.now().Sub(s.kept) < keepEvery
 	if !early {
@@ -154,7 +152,10 @@ func (s *Service) keep(d time.Duration) {
 	before := s.now().Add(-d)
 	go func() {
 		defer s.runners.Done()
-		s.deleteStale(before)
+		if d > 0 {
+			s.deleteStale(before)
+		}
+		s.trimFirings()
 	}()
 }
 
@@ -181,5 +182,23 @@ func (s *Service) deleteStale(before time.Time) {
 		default:
 			s.log.Error("delete a session past its time", "session", id, "error", err)
 		}
+	}
+}
+
+// trimFirings takes the oldest of what is recorded for replays away where it is
+// more than the journal keeps. It stops soon when the service closes: the next
+// process goes on.
+func (s *Service) trimFirings() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() { // ends with this trim
+		select {
+		case <-s.closing:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	if err := s.opt.Journal.TrimFirings(ctx); err != nil && ctx.Err() == nil {
+		s.log.Error("trim what is recorded for replays", "error", err)
 	}
 }

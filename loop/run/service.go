@@ -173,6 +173,9 @@ type API interface {
 	Hooks(context.Context) ([]HookStatus, error)
 	SetHook(ctx context.Context, id string, enabled bool) error
 	Explain(ctx context.Context, tool string, arguments json.RawMessage, stage string) (Explanation, error)
+	// Replay plays recorded events through a script as it stands. A session
+	// that is not known is ErrUnknownID.
+	Replay(context.Context, ReplayParams) (*Replayed, error)
 	Undo(ctx context.Context, runID, callID string, dryRun bool) (Undone, error)
 	// Trust records that a person trusts an entry of the workspace that starts
 	// a process, in the content with this digest, or takes all trust in it
