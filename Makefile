@@ -42,8 +42,8 @@ cross: ## build and vet for linux, darwin and windows on amd64 and arm64
 	  GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/agent-ls; \
 	  GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./...; done
 
-bench: ## the benchmarks, each beside what it is compared with
-	go test -run '^$$' -bench . -benchtime 2000x ./hooks/... ./loop/... ./lsp/...
+bench: ## the benchmarks, each beside its target and what it is compared with
+	tools/bench.sh
 
 docs: ## write the generated reference pages anew
 	go generate ./...

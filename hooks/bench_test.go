@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/risor-io/risor"
 	"github.com/risor-io/risor/compiler"
@@ -19,6 +18,7 @@ import (
 
 	"agent-ls/hooks"
 	"agent-ls/hooks/contract"
+	"agent-ls/hooks/measured"
 	"agent-ls/hooks/script"
 	"agent-ls/hooks/worker/wire"
 )
@@ -57,24 +57,6 @@ func guardFiring() hooks.Firing {
 	return f
 }
 
-func percentile(d []time.Duration, p int) float64 {
-	d = slices.Clone(d)
-	slices.Sort(d)
-	return float64(d[len(d)*p/100].Nanoseconds()) / 1e3
-}
-
-// timed measures one call after another.
-func timed(b *testing.B, n int, call func()) []time.Duration {
-	b.Helper()
-	out := make([]time.Duration, n)
-	for i := range out {
-		start := time.Now()
-		call()
-		out[i] = time.Since(start)
-	}
-	return out
-}
-
 // guardPython is the same guard for python3, as people write command hooks.
 const guardPython = `import json, sys
 for call in json.load(sys.stdin)["tool_calls"]:
@@ -86,10 +68,20 @@ for call in json.load(sys.stdin)["tool_calls"]:
 print("{}")
 `
 
+// guardNode is the same guard for node.
+const guardNode = `let text = "";
+process.stdin.on("data", d => text += d).on("end", () => {
+  for (const call of JSON.parse(text).tool_calls)
+    if (call.name === "shell" && ["rm -rf", "sudo ", "curl "].some(b => call.arguments.command.includes(b)))
+      return console.log(JSON.stringify({decision: "deny", reason: "refused"}));
+  console.log("{}");
+});
+`
+
 // BenchmarkDecision is a hook decision's round trip through a worker, beside
-// the same guard as a process of sh and of python3, as a call of a worker's
-// runtime in this process, and as a call of Risor's own machine with nothing
-// woven in and nothing decoded, in one run.
+// the same guard as a process of sh, of python3 and of node, as a call of a
+// worker's runtime in this process, and as a call of Risor's own machine with
+// nothing woven in and nothing decoded, in one run.
 func BenchmarkDecision(b *testing.B) {
 	e := newEngine(b, hooks.Options{})
 	set := load(b, e, hooks.Limits{}, on("on_tool_call", "guard.risor", guardScript))
@@ -100,27 +92,23 @@ func BenchmarkDecision(b *testing.B) {
 			b.Fatalf("%+v", o.Failure)
 		}
 	}
-	timed(b, 200, ask)
-	var worker []time.Duration
-	for b.Loop() {
-		start := time.Now()
-		ask()
-		worker = append(worker, time.Since(start))
-	}
+	measured.Take(200, ask)
+	worker := measured.Take(max(b.N, 2000), ask)
 	b.StopTimer()
-	if len(worker) < 2000 {
-		worker = append(worker, timed(b, 2000, ask)...)
-	}
-	b.ReportMetric(percentile(worker, 50), "p50-µs")
-	b.ReportMetric(percentile(worker, 99), "p99-µs")
-	bare := timed(b, 2000, bareGuard(b, f))
-	b.ReportMetric(percentile(bare, 50), "bare-vm-p50-µs")
-	b.ReportMetric(percentile(worker, 50)/percentile(bare, 50), "times-bare-vm")
-	b.ReportMetric(percentile(timed(b, 2000, inProcessGuard(b, f)), 50), "in-process-p50-µs")
+	measured.Own(b)
+	p50 := worker.Micros(0.5)
+	measured.Most(b, p50, 80, "p50-µs")
+	measured.Most(b, worker.Micros(0.99), 250, "p99-µs")
+	bare := measured.Take(2000, bareGuard(b, f)).Micros(0.5)
+	b.ReportMetric(bare, "bare-vm-p50-µs")
+	b.ReportMetric(measured.Take(500, newMachineGuard(b, f)).Micros(0.5), "bare-vm-new-p50-µs")
+	b.ReportMetric(p50/bare, "times-bare-vm")
+	b.ReportMetric(measured.Take(2000, inProcessGuard(b, f)).Micros(0.5), "in-process-p50-µs")
 	for _, command := range []struct {
-		program, script string
-		samples         int
-	}{{"sh", guardCommand, 50}, {"python3", guardPython, 20}} {
+		program, flag, script string
+		samples               int
+		faster                float64
+	}{{"sh", "-c", guardCommand, 50, 10}, {"python3", "-c", guardPython, 20, 150}, {"node", "-e", guardNode, 10, 0}} {
 		path, err := exec.LookPath(command.program)
 		if err != nil {
 			continue // not every machine has it
@@ -131,15 +119,63 @@ func BenchmarkDecision(b *testing.B) {
 				path = string(real)
 			}
 		}
-		took := timed(b, command.samples, commandGuard(b, f, path, command.script))
-		b.ReportMetric(percentile(took, 50), command.program+"-p50-µs")
-		b.ReportMetric(percentile(took, 50)/percentile(worker, 50), "times-faster-than-"+command.program)
+		took := measured.Take(command.samples, commandGuard(b, f, path, command.flag, command.script)).Micros(0.5)
+		b.ReportMetric(took, command.program+"-p50-µs")
+		if unit := "times-faster-than-" + command.program; command.faster > 0 {
+			measured.Least(b, took/p50, command.faster, unit)
+		} else {
+			b.ReportMetric(took/p50, unit)
+		}
+	}
+}
+
+// BenchmarkHooksOnEvent is what an event costs with so many hooks on it.
+func BenchmarkHooksOnEvent(b *testing.B) {
+	for _, n := range []int{0, 1, 10, 50} {
+		b.Run(fmt.Sprint("hooks=", n), func(b *testing.B) {
+			e := newEngine(b, hooks.Options{})
+			var declared []hooks.Declaration
+			for i := range n {
+				declared = append(declared, on("on_tool_call", fmt.Sprintf("guard%d.risor", i), guardScript))
+			}
+			set := load(b, e, hooks.Limits{}, declared...)
+			f := guardFiring()
+			ask := func() {
+				if o := set.Fire(context.Background(), f); o.Failure != nil || len(o.Decisions) != n {
+					b.Fatalf("%d decisions, failure %+v", len(o.Decisions), o.Failure)
+				}
+			}
+			measured.Take(20, ask)
+			s := measured.Take(min(max(b.N, 100), 10_000/max(n, 1)), ask)
+			measured.Own(b)
+			switch n {
+			case 0:
+				b.ReportMetric(s.Micros(0.5), "p50-µs/event")
+				measured.Most(b, testing.AllocsPerRun(100, ask), 0, "allocs/event")
+			default:
+				b.ReportMetric(s.Micros(0.5), "p50-µs/event")
+				measured.Most(b, s.Micros(0.5)/float64(n), 80, "p50-µs/hook")
+			}
+		})
 	}
 }
 
 // bareGuard calls the guard in Risor's machine as it is, again and again in
 // the same one, with a ctx that is made already.
 func bareGuard(b *testing.B, f hooks.Firing) func() {
+	machine, args := bareMachine(b), bareArguments(b, f)
+	call := machine()
+	return func() { call(args) }
+}
+
+// newMachineGuard does so in a new machine each time.
+func newMachineGuard(b *testing.B, f hooks.Firing) func() {
+	machine, args := bareMachine(b), bareArguments(b, f)
+	return func() { machine()(args) }
+}
+
+// bareMachine compiles the guard; what it gives makes a machine with it.
+func bareMachine(b *testing.B) func() (call func(args []object.Object)) {
 	ctx := context.Background()
 	tree, err := parser.Parse(ctx, guardScript)
 	if err != nil {
@@ -150,19 +186,30 @@ func bareGuard(b *testing.B, f hooks.Firing) func() {
 	if err != nil {
 		b.Fatal(err)
 	}
-	machine := vm.New(code, cfg.VMOpts()...)
-	if err := machine.Run(ctx); err != nil {
-		b.Fatal(err)
+	options := cfg.VMOpts()
+	return func() func([]object.Object) {
+		machine := vm.New(code, options...)
+		if err := machine.Run(ctx); err != nil {
+			b.Fatal(err)
+		}
+		found, err := machine.Get("on_tool_call")
+		if err != nil {
+			b.Fatal(err)
+		}
+		fn, ok := found.(*object.Function)
+		if !ok {
+			b.Fatalf("on_tool_call is %s", found.Type())
+		}
+		return func(args []object.Object) {
+			if answer, err := machine.Call(ctx, fn, args); err != nil || answer != object.Nil {
+				b.Fatal(answer, err)
+			}
+		}
 	}
-	found, err := machine.Get("on_tool_call")
-	if err != nil {
-		b.Fatal(err)
-	}
-	fn, ok := found.(*object.Function)
-	if !ok {
-		b.Fatalf("on_tool_call is %s", found.Type())
-	}
-	// As JSON has it: no types of ours.
+}
+
+// bareArguments is the ctx as JSON has it: no types of ours.
+func bareArguments(b *testing.B, f hooks.Firing) []object.Object {
 	var fields any
 	body, err := json.Marshal(f.Fields)
 	if err == nil {
@@ -171,12 +218,7 @@ func bareGuard(b *testing.B, f hooks.Firing) func() {
 	if err != nil {
 		b.Fatal(err)
 	}
-	args := []object.Object{object.FromGoType(fields)}
-	return func() {
-		if answer, err := machine.Call(ctx, fn, args); err != nil || answer != object.Nil {
-			b.Fatal(answer, err)
-		}
-	}
+	return []object.Object{object.FromGoType(fields)}
 }
 
 // inProcessGuard calls the guard in a worker's runtime in this process: woven,
@@ -196,13 +238,13 @@ func inProcessGuard(b *testing.B, f hooks.Firing) func() {
 }
 
 // commandGuard runs the guard as a command hook without a sandbox.
-func commandGuard(b *testing.B, f hooks.Firing, program, script string) func() {
+func commandGuard(b *testing.B, f hooks.Firing, program, flag, script string) func() {
 	body, err := json.Marshal(f.Fields)
 	if err != nil {
 		b.Fatal(err)
 	}
 	return func() {
-		c := exec.Command(program, "-c", script)
+		c := exec.Command(program, flag, script)
 		c.Stdin = bytes.NewReader(append(body, '\n'))
 		if out, err := c.Output(); err != nil || string(bytes.TrimSpace(out)) != "{}" {
 			b.Fatalf("%s %v", out, err)
@@ -246,7 +288,7 @@ func BenchmarkNoHooks(b *testing.B) {
 // to run.
 func BenchmarkColdStart(b *testing.B) {
 	f := guardFiring()
-	samples := timed(b, min(b.N, 30), func() {
+	samples := measured.Take(min(b.N, 30), func() {
 		e := hooks.NewEngine(hooks.Options{})
 		defer e.Close()
 		set := load(b, e, hooks.Limits{}, on("on_tool_call", "guard.risor", guardScript))
@@ -254,6 +296,6 @@ func BenchmarkColdStart(b *testing.B) {
 			b.Fatal(o.Failure.Message)
 		}
 	})
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(percentile(samples, 50)/1000, "p50-ms")
+	measured.Own(b)
+	b.ReportMetric(samples.Millis(0.5), "p50-ms")
 }

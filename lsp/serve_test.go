@@ -300,20 +300,3 @@ func serveListener(t *testing.T, listener net.Listener, token string) <-chan err
 	go func() { done <- lsp.ServeListener(ctx, listener, d) }()
 	return done
 }
-
-// BenchmarkProcessInitialize measures from the start of a process to its
-// answer to initialize.
-func BenchmarkProcessInitialize(b *testing.B) {
-	took := make([]time.Duration, 0, b.N)
-	for range b.N {
-		began := time.Now()
-		e := process(b)
-		e.Must("initialize", map[string]any{"processId": nil, "rootUri": nil, "capabilities": map[string]any{}}, nil)
-		took = append(took, time.Since(began))
-		e.Hangup()
-		_ = e.Wait()
-	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "initialize-p50-ms")
-	b.ReportMetric(float64(took[(len(took)-1)*95/100].Microseconds())/1000, "initialize-p95-ms")
-}

@@ -23,25 +23,28 @@ func (r *activeRun) bubble(ctx context.Context, s *loop.State, event, callID str
 		return own
 	}
 	name, out := childEvent(event), own
+	var said map[string]any
 	for p := r.parent; p != nil; p = p.run.parent {
 		if !p.run.gear.has(p.state.Stage, name) {
 			continue
 		}
-		left := out
-		heard := p.run.raise(ctx, &p.state, name, callID, func() map[string]any {
-			f := map[string]any{}
+		if said == nil {
+			// Called here and not passed on, so that fields stays on the stack
+			// of whoever raises an event that nobody hears.
+			said = map[string]any{}
 			if fields != nil {
-				maps.Copy(f, fields())
+				maps.Copy(said, fields())
 			}
-			amend(f, left)
-			if strings.HasPrefix(event, "spawn:") {
-				f["spawner_id"] = r.id
-			} else {
-				f["child_id"] = r.id
-			}
-			f["depth"] = int64(s.Depth)
-			return f
-		})
+		}
+		f := maps.Clone(said)
+		amend(f, out)
+		if strings.HasPrefix(event, "spawn:") {
+			f["spawner_id"] = r.id
+		} else {
+			f["child_id"] = r.id
+		}
+		f["depth"] = int64(s.Depth)
+		heard := p.run.raise(ctx, &p.state, name, callID, func() map[string]any { return f })
 		if heard.Failure != nil {
 			// The hook is of the run above: that one cannot go on either.
 			p.run.post(posted{event: loop.Event{Kind: loop.HostFailed, Error: failureText(name, heard.Failure)}})

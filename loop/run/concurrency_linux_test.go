@@ -14,7 +14,7 @@ import (
 )
 
 // sleepers are the processes that sleep for that long, by /proc.
-func sleepers(t *testing.T, seconds string) (pids []string) {
+func sleepers(t testing.TB, seconds string) (pids []string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -26,6 +26,17 @@ func sleepers(t *testing.T, seconds string) (pids []string) {
 		}
 	}
 	return pids
+}
+
+// awaitSleepers waits until so many of them are at work.
+func awaitSleepers(t testing.TB, seconds string, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); len(sleepers(t, seconds)) < n; {
+		if time.Now().After(deadline) {
+			t.Fatalf("only %d of %d are at work", len(sleepers(t, seconds)), n)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // A cancel in the middle of a batch ends everything that its calls started,
@@ -44,12 +55,7 @@ func TestACancelLeavesNoProcess(t *testing.T) {
 			fmt.Sprintf(`shell {"command":"sleep %s"}`, seconds),
 		}}}
 		s := r.start("x")
-		for deadline := time.Now().Add(15 * time.Second); len(sleepers(t, seconds)) < 4; {
-			if time.Now().After(deadline) {
-				t.Fatalf("only %d of 4 are at work:\n%s", len(sleepers(t, seconds)), r.screen.text())
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		awaitSleepers(t, seconds, 4)
 		begin := time.Now()
 		if _, err := r.svc.Cancel(context.Background(), s.RunID, ""); err != nil {
 			t.Fatal(err)

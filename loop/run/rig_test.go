@@ -427,6 +427,7 @@ type screen struct {
 	taken     chan error // why approvals were taken down
 	answer    func(context.Context, report.Approval) (report.Answer, error)
 	asked     chan report.Approval
+	deaf      bool // it keeps no events
 }
 
 func newScreen() *screen {
@@ -434,6 +435,9 @@ func newScreen() *screen {
 }
 
 func (s *screen) Event(e report.Event) {
+	if s.deaf {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events = append(s.events, e)

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"agent-ls/hooks/measured"
+	"agent-ls/lsp/lsptest"
+)
+
+// processSamples is how many processes a benchmark starts at most.
+const processSamples = 40
+
+// BenchmarkRunToFirstRequest is the time from the start of `agent-ls run` to
+// its first request at the model's server, and the most memory that the
+// process had by its end. bare-start is the same program doing nothing.
+func BenchmarkRunToFirstRequest(b *testing.B) {
+	asked := make(chan time.Time, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- time.Now()
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("content-type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"x","choices":[{"index":0,"delta":{"role":"assistant","content":"done"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	defer server.Close()
+	dir := b.TempDir()
+	root := benchWorkspace(b, dir, "[models.m]\nprovider = \"openai\"\nmodel = \"x\"\nbase_url = \""+server.URL+"\"\napi_key_env = \"BENCH_KEY\"\n")
+	var took measured.Sample
+	var memory int64
+	for range min(b.N, processSamples) {
+		cmd := ownProgram(b, dir, "-C", root, "run", "go")
+		cmd.Env = append(cmd.Env, "BENCH_KEY=x")
+		began := time.Now()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%v\n%s", err, out)
+		}
+		took = append(took, (<-asked).Sub(began))
+		memory = max(memory, peakMemory(cmd.ProcessState))
+	}
+	measured.Own(b)
+	measured.Most(b, took.Millis(0.5), 60, "first-request-p50-ms")
+	b.ReportMetric(took.Millis(0.95), "first-request-p95-ms")
+	if memory > 0 {
+		measured.Most(b, float64(memory)/1e6, 60, "peak-MB")
+	}
+	bareStart(b, dir)
+}
+
+// BenchmarkProcessInitialize is the time from the start of the server's
+// process to its answer to initialize, and the memory that it has when it
+// waits for more.
+func BenchmarkProcessInitialize(b *testing.B) {
+	dir := b.TempDir()
+	root := benchWorkspace(b, dir, "")
+	params := map[string]any{"processId": nil, "rootUri": nil, "capabilities": map[string]any{}}
+	for k, v := range lsptest.Folder((&url.URL{Scheme: "file", Path: root}).String()) {
+		params[k] = v
+	}
+	var took measured.Sample
+	var memory int64
+	for range min(b.N, processSamples) {
+		cmd := ownProgram(b, dir, "serve", "--stdio")
+		began := time.Now()
+		e := lsptest.Command(b, cmd)
+		e.Must("initialize", params, nil)
+		took = append(took, time.Since(began))
+		e.Notify("initialized", map[string]any{})
+		e.Must("shutdown", nil, nil) // what initialized started is done
+		memory = max(memory, residentMemory(cmd.Process.Pid))
+		e.Hangup()
+		_ = e.Wait()
+	}
+	measured.Own(b)
+	measured.Most(b, took.Millis(0.5), 30, "initialize-p50-ms")
+	b.ReportMetric(took.Millis(0.95), "initialize-p95-ms")
+	if memory > 0 {
+		measured.Most(b, float64(memory)/1e6, 40, "idle-MB")
+	}
+	bareStart(b, dir)
+}
+
+// bareStart is what the start of the same program takes that only says its
+// version, and of a shell.
+func bareStart(b *testing.B, dir string) {
+	own := measured.Take(min(b.N, processSamples), func() {
+		if err := ownProgram(b, dir, "version").Run(); err != nil {
+			b.Fatal(err)
+		}
+	})
+	b.ReportMetric(own.Millis(0.5), "bare-start-p50-ms")
+	if sh, err := exec.LookPath("sh"); err == nil {
+		shell := measured.Take(min(b.N, processSamples), func() { _ = exec.Command(sh, "-c", ":").Run() })
+		b.ReportMetric(shell.Millis(0.5), "sh-start-p50-ms")
+	}
+}
+
+// ownProgram is this test's program as agent-ls, away from the user's settings.
+func ownProgram(b *testing.B, dir string, args ...string) *exec.Cmd {
+	b.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(crashEnv(dir), programVariable+"=1")
+	return cmd
+}
+
+func benchWorkspace(b *testing.B, dir, userConfig string) (root string) {
+	b.Helper()
+	root = filepath.Join(dir, "ws")
+	files := map[string]string{
+		"ws/.agent-ls/agent.toml":     "[agent]\nname = \"a\"\nmodel = \"m\"\n\n[stages.work]\ntools = [\"*\"]\n",
+		"config/agent-ls/config.toml": userConfig,
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return root
+}
+
+// residentMemory is what a process has in memory, in bytes; 0 where the
+// system does not say so.
+func residentMemory(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmRSS:" {
+			n, _ := strconv.ParseInt(f[1], 10, 64)
+			return n * 1024
+		}
+	}
+	return 0
+}
