@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,6 +27,9 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if os.Getenv(programVariable) != "" {
+		if n, err := strconv.ParseInt(os.Getenv(killVariable), 10, 64); err == nil && n > 0 {
+			dieAtEvent(n)
+		}
 		os.Exit(mainStatus(os.Args[1:]))
 	}
 	testscript.Main(m, map[string]func(){"agent-ls": main})
