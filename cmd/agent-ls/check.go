@@ -56,7 +56,7 @@ func newCheckCommand(dirs *folders) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "text, json, sarif or github")
+	cmd.Flags().StringVarP(&format, "format", "f", "text", "text, json, sarif or github")
 	cmd.Flags().BoolVar(&recorded, "recorded", false, "add where scripts failed in their last run and which are slow, if they are still as they were then")
 	return cmd
 }

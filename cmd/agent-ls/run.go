@@ -53,13 +53,17 @@ func newRunCommand(dirs *folders) *cobra.Command {
 			if err := refuseInSandbox("run --mode auto", params.Mode == loop.ModeAuto); err != nil {
 				return err
 			}
-			params.SessionID = session
 			if err := dirs.resolve(); err != nil {
 				return err
 			}
-			return runOnce(cmd.Context(), dirs, asJSON, func(ctx context.Context, a *agent.Agent) (string, error) {
-				started, err := a.Start(ctx, params)
-				return started.RunID, err
+			return runOnce(cmd.Context(), dirs, asJSON, func(ctx context.Context, a *agent.Agent) (run.Started, error) {
+				if session != "" {
+					var err error
+					if params.SessionID, err = a.Named(ctx, session, false); err != nil {
+						return run.Started{}, err
+					}
+				}
+				return a.Start(ctx, params)
 			})
 		},
 	}
@@ -73,7 +77,7 @@ func newRunCommand(dirs *folders) *cobra.Command {
 
 // runOnce starts a run through start, shows it until it ends and turns its
 // end into an exit status.
-func runOnce(ctx context.Context, dirs *folders, asJSON bool, start func(context.Context, *agent.Agent) (string, error)) error {
+func runOnce(ctx context.Context, dirs *folders, asJSON bool, start func(context.Context, *agent.Agent) (run.Started, error)) error {
 	screen := newTerminal(dirs.root, os.Stderr)
 	if asJSON {
 		screen.json = os.Stdout
@@ -83,17 +87,21 @@ func runOnce(ctx context.Context, dirs *folders, asJSON bool, start func(context
 		return failed("%v", err)
 	}
 	defer a.Close()
-	runID, err := start(ctx, a)
+	started, err := start(ctx, a)
 	if err != nil {
 		return startError(err, dirs.root)
 	}
-	end, err := waitOrCancel(ctx, a, runID)
+	defer func() { screen.session(started.SessionID) }()
+	end, err := waitOrCancel(ctx, a, started.RunID)
 	if err != nil {
 		return failed("%v", err)
 	}
 	a.Drain() // a bell that was rung is to be heard
-	if !asJSON && end.Output != nil && *end.Output != "" {
-		fmt.Fprintln(os.Stdout, strings.TrimRight(*end.Output, "\n"))
+	// What a run said before it failed is no result.
+	if !asJSON && end.Status == report.Done && end.Output != nil {
+		if text := strings.TrimRight(*end.Output, "\n"); text != "" && !screen.showed(text, os.Stdout) {
+			fmt.Fprintln(os.Stdout, text)
+		}
 	}
 	return endStatus(end, screen.gateBroke())
 }

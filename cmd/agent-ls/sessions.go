@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -29,18 +30,45 @@ func newSessionsCommand(dirs *folders) *cobra.Command {
 	return group(cmd)
 }
 
-// withAgent opens the service without a front end for a command that only
-// reads or writes the journal.
+// withAgent opens the service for a command that only reads or writes the
+// journal.
 func withAgent(dirs *folders, do func(*agent.Agent) error) error {
+	return withFrontend(dirs, func() run.Frontend { return newTerminal(dirs.root, os.Stderr) }, do)
+}
+
+// withFrontend is withAgent with something else that is told what happens.
+func withFrontend(dirs *folders, frontend func() run.Frontend, do func(*agent.Agent) error) error {
 	if err := dirs.resolve(); err != nil {
 		return err
 	}
-	a, err := dirs.open(newTerminal(dirs.root, os.Stderr), quiet())
+	a, err := dirs.open(frontend(), quiet())
 	if err != nil {
 		return failed("%v", err)
 	}
 	defer a.Close()
 	return do(a)
+}
+
+// unseen is the front end of a command whose events mean nothing to whoever
+// called it.
+type unseen struct{}
+
+func (unseen) Event(report.Event)      {}
+func (unseen) Decision(hooks.Decision) {}
+func (unseen) Approve(context.Context, report.Approval) (report.Answer, error) {
+	return report.Answer{}, run.ErrNoApprover
+}
+
+// withSession is withAgent for a command about one session, which word names
+// by the beginning of its id.
+func withSession(cmd *cobra.Command, dirs *folders, word string, do func(a *agent.Agent, id string) error) error {
+	return withAgent(dirs, func(a *agent.Agent) error {
+		id, err := a.Named(cmd.Context(), word, false)
+		if err != nil {
+			return failed("%v", err)
+		}
+		return do(a, id)
+	})
 }
 
 func printJSON(cmd *cobra.Command, v any) error {
@@ -70,8 +98,15 @@ func newSessionsListCommand(dirs *folders) *cobra.Command {
 				}
 				table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 				for _, s := range sessions {
-					fmt.Fprintf(table, "%s\t%s\t%s\t%d turns\t%s\n", s.SessionID,
-						s.StartedAt.Local().Format(time.DateTime), s.Status, s.Turns, shorten(report.Visible(firstLine(s.Title))))
+					fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.SessionID,
+						s.StartedAt.Local().Format(time.DateTime), s.Status, counted(s.Turns, "turn"), shorten(report.Visible(firstLine(s.Title))))
+				}
+				if len(sessions) == 0 {
+					said := "there is no session of this workspace yet"
+					if query != "" {
+						said = fmt.Sprintf("no session has %q in its title or text", query)
+					}
+					fmt.Fprintln(os.Stderr, said)
 				}
 				return table.Flush()
 			})
@@ -96,15 +131,15 @@ func newSessionsShowCommand(dirs *folders) *cobra.Command {
 		Short: "Show what happened in a session, each hook decision included",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAgent(dirs, func(a *agent.Agent) error {
-				s, err := readSession(cmd.Context(), a, args[0])
+			return withSession(cmd, dirs, args[0], func(a *agent.Agent, id string) error {
+				s, err := readSession(cmd.Context(), a, id)
 				if err != nil {
-					return failed("session %s: %v", args[0], err)
+					return failed("%v", err)
 				}
 				if asJSON {
 					return printJSON(cmd, s)
 				}
-				show(newTerminal(dirs.root, os.Stdout), s)
+				show(newTerminal(dirs.root, os.Stdout), id, s)
 				return nil
 			})
 		},
@@ -149,13 +184,19 @@ func readSession(ctx context.Context, a *agent.Agent, id string) (shown, error) 
 }
 
 // show prints events and decisions in the order in which they happened: a
-// decision stands before the first event that came after it.
-func show(t *terminal, s shown) {
+// decision stands before the first event that came after it. Each run of the
+// session begins with its id, its date and its prompt.
+func show(t *terminal, id string, s shown) {
 	next := 0
+	t.line("%s %s", t.bold("session"), id)
 	for _, e := range s.Events {
 		for next < len(s.Decisions) && s.Decisions[next].At.Before(e.At) {
 			t.Decision(s.Decisions[next])
 			next++
+		}
+		if e.Type == report.RunStarted {
+			t.line("\n%s  %s", e.RunID, e.At.Local().Format(time.DateTime))
+			t.line("%s %s", t.bold("prompt:"), strings.ReplaceAll(strings.TrimRight(e.Prompt, "\n"), "\n", "\n  "))
 		}
 		t.Event(e)
 	}
@@ -174,12 +215,16 @@ func newSessionsResumeCommand(dirs *folders) *cobra.Command {
 			if err := dirs.resolve(); err != nil {
 				return err
 			}
-			return runOnce(cmd.Context(), dirs, asJSON, func(ctx context.Context, a *agent.Agent) (string, error) {
-				resumed, err := a.Resume(ctx, args[0])
+			return runOnce(cmd.Context(), dirs, asJSON, func(ctx context.Context, a *agent.Agent) (run.Started, error) {
+				id, err := a.Named(ctx, args[0], false)
+				if err != nil {
+					return run.Started{}, err
+				}
+				resumed, err := a.Resume(ctx, id)
 				if err == nil && resumed.RunID == "" {
 					err = fmt.Errorf("nothing to resume: %s", resumed.Reason)
 				}
-				return resumed.RunID, err
+				return run.Started{RunID: resumed.RunID, SessionID: id}, err
 			})
 		},
 	}
@@ -198,7 +243,10 @@ func newSessionsUndoCommand(dirs *folders) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withAgent(dirs, func(a *agent.Agent) error {
-				runID := args[0]
+				runID, err := a.Named(cmd.Context(), args[0], true)
+				if err != nil {
+					return failed("undo: %v", err)
+				}
 				if events, _, err := a.Events(cmd.Context(), runID, 0, 1000); err == nil {
 					for _, e := range events { // a session: its newest run
 						runID = e.RunID
@@ -217,6 +265,9 @@ func newSessionsUndoCommand(dirs *folders) *cobra.Command {
 				}
 				if len(undone.Conflicts) > 0 {
 					return &statusError{statusFailed, ""}
+				}
+				if len(undone.Edits) == 0 {
+					fmt.Fprintf(os.Stderr, "nothing to undo: run %s changed no file, or it is undone already\n", runID)
 				}
 				return nil
 			})

@@ -68,7 +68,11 @@ func newSessionsAuditCommand(dirs *folders) *cobra.Command {
 // sessionOrNewest is the session that was named, or else the newest.
 func sessionOrNewest(cmd *cobra.Command, a *agent.Agent, args []string) (string, error) {
 	if len(args) > 0 {
-		return args[0], nil
+		id, err := a.Named(cmd.Context(), args[0], true)
+		if err != nil {
+			return "", failed("audit: %v", err)
+		}
+		return id, nil
 	}
 	newest, _, err := a.Sessions(cmd.Context(), 1, "", "")
 	if err != nil {
@@ -138,7 +142,11 @@ func printChain(out io.Writer, a run.Audit) {
 		fmt.Fprintf(out, "head %s\n", c.Head)
 	}
 	if c.Older > 0 && c.Steps > 0 {
-		fmt.Fprintf(out, "%d steps at the beginning are older than the chain and not covered\n", c.Older)
+		are := "are"
+		if c.Older == 1 {
+			are = "is"
+		}
+		fmt.Fprintf(out, "%s at the beginning %s older than the chain and not covered\n", counted(c.Older, "step"), are)
 	}
 	for _, b := range c.Breaks {
 		fmt.Fprintf(out, "broken at step %d, behind event %d: %s\n", b.Step, b.Seq, b.What)
@@ -149,7 +157,7 @@ func printChain(out io.Writer, a run.Audit) {
 		}
 	}
 	if c.Holds {
-		fmt.Fprintf(out, "the chain of %d steps holds\n", c.Steps)
+		fmt.Fprintf(out, "the chain of %s holds\n", counted(c.Steps, "step"))
 	}
 	for _, child := range a.Children {
 		fmt.Fprintf(out, "sub-agent's session %s: ", child.SessionID)

@@ -31,10 +31,10 @@ func newSessionsExportCommand(dirs *folders) *cobra.Command {
 			case format == "" || format == "md":
 				form = run.Markdown
 			case form != run.Markdown && form != run.JSON:
-				return &statusError{statusUsage, fmt.Sprintf("unknown format %q; there are markdown and json", format)}
+				return &statusError{statusUsage, fmt.Sprintf("unknown format %q; there are markdown (md) and json", format)}
 			}
-			return withAgent(dirs, func(a *agent.Agent) error {
-				text, err := a.Export(cmd.Context(), args[0], form)
+			return withSession(cmd, dirs, args[0], func(a *agent.Agent, id string) error {
+				text, err := a.Export(cmd.Context(), id, form)
 				if err != nil {
 					return startError(err, dirs.root)
 				}
@@ -50,7 +50,7 @@ func newSessionsExportCommand(dirs *folders) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&format, "format", "f", "", "markdown or json (default: by the name of the file, else markdown)")
+	cmd.Flags().StringVarP(&format, "format", "f", "", "markdown (md) or json (default: by the name of the file, else markdown)")
 	cmd.Flags().StringVarP(&file, "output", "o", "", "the file to write (default: standard output)")
 	return cmd
 }
@@ -71,8 +71,12 @@ func newSessionsForkCommand(dirs *folders) *cobra.Command {
 			if at < 0 {
 				return &statusError{statusUsage, "--at is negative"}
 			}
-			return withAgent(dirs, func(a *agent.Agent) error {
-				id, err := a.Fork(cmd.Context(), args[0], at)
+			// What a fork at some point cuts off is no failure, so nobody is told of it.
+			return withFrontend(dirs, func() run.Frontend { return unseen{} }, func(a *agent.Agent) error {
+				id, err := a.Named(cmd.Context(), args[0], false)
+				if err == nil {
+					id, err = a.Fork(cmd.Context(), id, at)
+				}
 				if err != nil {
 					return failed("fork: %v", err)
 				}
@@ -104,8 +108,8 @@ func newSessionsSetCommand(dirs *folders) *cobra.Command {
 			if mode == "" && model == "" {
 				return &statusError{statusUsage, "nothing to set: give --mode, --model or both"}
 			}
-			return withAgent(dirs, func(a *agent.Agent) error {
-				if err := a.Set(cmd.Context(), args[0], loop.Mode(mode), model); err != nil {
+			return withSession(cmd, dirs, args[0], func(a *agent.Agent, id string) error {
+				if err := a.Set(cmd.Context(), id, loop.Mode(mode), model); err != nil {
 					return startError(err, dirs.root)
 				}
 				return nil
@@ -126,7 +130,10 @@ func newSessionsDeleteCommand(dirs *folders) *cobra.Command {
 			return withAgent(dirs, func(a *agent.Agent) error {
 				var wrong []string
 				for _, id := range args {
-					err := a.Delete(cmd.Context(), id)
+					id, err := a.Named(cmd.Context(), id, false)
+					if err == nil {
+						err = a.Delete(cmd.Context(), id)
+					}
 					switch {
 					case errors.Is(err, run.ErrSessionBusy):
 						wrong = append(wrong, fmt.Sprintf("session %s is under way: cancel it first", id))

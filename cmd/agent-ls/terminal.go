@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,6 +36,7 @@ type terminal struct {
 	color     bool
 	streaming bool              // text_delta has left the cursor in a line
 	streamed  bool              // the message that comes next has been shown already
+	last      string            // the newest message of the run itself
 	titles    map[string]string // of calls that run, by id
 	seen      counts
 	broke     bool // a gate or transform hook broke
@@ -94,7 +96,7 @@ func (t *terminal) Event(e report.Event) {
 			t.line("%s", e.Text)
 		}
 		t.breakLine()
-		t.streamed = false
+		t.streamed, t.last = false, e.Text
 	case report.ToolStarted:
 		t.titles[e.CallID] = e.Title
 		t.line("%s%s %s", indent, t.bold("→ "+e.Tool), e.Title)
@@ -146,6 +148,27 @@ func (t *terminal) Decision(d hooks.Decision) {
 	for _, line := range nonEmptyLines(d.Printed) {
 		t.line("    %s", t.dim("printed: "+line))
 	}
+}
+
+// session says how to look at the session again.
+func (t *terminal) session(id string) {
+	t.outMu.Lock()
+	defer t.outMu.Unlock()
+	t.line("session %s: agent-ls sessions show %s", id, id)
+}
+
+// showed tells whether a result stands on the same terminal already, as the
+// newest message that was shown.
+func (t *terminal) showed(text string, on *os.File) bool {
+	t.outMu.Lock()
+	defer t.outMu.Unlock()
+	out, ok := t.out.(*os.File)
+	if !ok || strings.TrimRight(t.last, "\n") != text || !term.IsTerminal(int(on.Fd())) || !term.IsTerminal(int(out.Fd())) {
+		return false
+	}
+	a, errA := on.Stat()
+	b, errB := out.Stat()
+	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
 // gateBroke tells whether a hook that can stop the run was broken.
@@ -228,6 +251,9 @@ func (t *terminal) Approve(ctx context.Context, a report.Approval) (report.Answe
 		if answer, ok := parseAnswer(line, a.Outcomes); ok {
 			return answer, nil
 		}
+		t.outMu.Lock()
+		t.line("%s", notUnderstood(line, a.Outcomes))
+		t.outMu.Unlock()
 	}
 }
 
@@ -265,11 +291,12 @@ func (t *terminal) showApproval(a report.Approval) {
 var answerWords = []struct {
 	word    string
 	outcome report.ApprovalOutcome
+	means   string
 }{
-	{"once", report.AllowOnce},
-	{"session", report.AllowSession},
-	{"always", report.AllowAlways},
-	{"deny", report.DenyOnce},
+	{"once", report.AllowOnce, "allow this call"},
+	{"session", report.AllowSession, "allow what is shown as covered for this session"},
+	{"always", report.AllowAlways, "allow what is shown as covered from now on"},
+	{"deny", report.DenyOnce, "refuse it; words behind it are told to the agent as the reason"},
 }
 
 func question(a report.Approval) string {
@@ -282,6 +309,17 @@ func question(a report.Approval) string {
 		}
 	}
 	return strings.Join(offers, " ") + " (deny may add a reason):"
+}
+
+// notUnderstood says what would be an answer, after a line that is none.
+func notUnderstood(line string, offered []report.ApprovalOutcome) string {
+	var known []string
+	for _, w := range answerWords {
+		if slices.Contains(offered, w.outcome) {
+			known = append(known, fmt.Sprintf("%s or %s (%s)", w.word[:1], w.word, w.means))
+		}
+	}
+	return fmt.Sprintf("%q is no answer; type %s", shorten(strings.TrimSpace(line)), strings.Join(known, ", "))
 }
 
 // parseAnswer reads "once", "o", "deny because …". It returns false for
@@ -368,7 +406,7 @@ func (t *terminal) tail(e report.Event) styled {
 	const most = 6
 	var b strings.Builder
 	if len(lines) > most {
-		fmt.Fprintf(&b, "\n    … %d more lines", len(lines)-most)
+		fmt.Fprintf(&b, "\n    … %s more", counted(len(lines)-most, "line"))
 		lines = lines[len(lines)-most:]
 	}
 	for _, line := range lines {
@@ -382,6 +420,14 @@ func nonEmptyLines(s string) []string {
 		return nil
 	}
 	return strings.Split(s, "\n")
+}
+
+// counted is a number with its noun, which takes a plain s for more than one.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func shorten(s string) string {

@@ -64,6 +64,24 @@ func (j *Journal) SessionOf(ctx context.Context, runID string) (SessionRow, erro
 	return rows[0], nil
 }
 
+// Matching lists the ids of sessions, and of runs where those count too, that
+// begin with prefix, sorted, at most limit. An id that is the prefix itself
+// comes first.
+func (j *Journal) Matching(ctx context.Context, prefix string, runs bool, limit int) ([]string, error) {
+	var ids []string
+	err := j.each(ctx, `SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1
+		UNION ALL SELECT id FROM runs WHERE ?2 AND substr(id, 1, length(?1)) = ?1
+		ORDER BY 1 LIMIT ?3`, []any{prefix, runs, limit}, func(rows *sql.Rows) error {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		ids = append(ids, id)
+		return nil
+	})
+	return ids, err
+}
+
 // Sessions lists sessions whose title or text contains query, newest first,
 // those of sub-agents left out, at most limit, behind the one that cursor names ("" = from the newest). Text is
 // what was prompted, what the model said, and what calls were about. Case
