@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"agent-ls/hooks/contract"
@@ -53,6 +54,9 @@ type frame struct {
 	ends []Span
 	// broken says that something in it does not parse.
 	broken bool
+	// taken counts the conditions around here whose value something takes: a
+	// last expression in them is not lost.
+	taken int
 }
 
 // recording keeps what questions need: the values of names and of what stands
@@ -314,10 +318,7 @@ func (c *checker) statement(s syntax.Stmt) {
 	}
 	switch s := s.(type) {
 	case *syntax.ExprStmt:
-		c.expr(s.X)
-		if call, ok := syntax.Unparen(s.X).(*syntax.Call); ok && c.throws(call) {
-			c.dead = true
-		}
+		c.discard(s)
 	case *syntax.Declare:
 		c.declare(s)
 	case *syntax.Assign:
@@ -346,6 +347,44 @@ func (c *checker) statement(s syntax.Stmt) {
 		c.expr(s.Channel)
 		c.expr(s.Value)
 	}
+}
+
+// discard walks an expression whose value nothing takes.
+func (c *checker) discard(s *syntax.ExprStmt) {
+	switch e := s.X.(type) {
+	case *syntax.If:
+		c.condition(e, c.block)
+		return
+	case *syntax.Switch:
+		c.switches(e, c.block)
+		return
+	}
+	before := len(c.r.findings)
+	v := c.expr(s.X)
+	if call, ok := syntax.Unparen(s.X).(*syntax.Call); ok && c.throws(call) {
+		c.dead = true
+	}
+	if len(c.r.findings) > before { // one fault, one finding
+		return
+	}
+	if v.kinds&contract.MapValue == 0 || c.frame.taken > 0 || c.silent > 0 || c.frame.broken || !slices.ContainsFunc(v.lits, (*literal).decides) {
+		return
+	}
+	at := span(s)
+	f := c.r.add(CodeLostDecision, at, "this decision is not returned, so it decides nothing")
+	if c.frame.fn != nil {
+		f.fix("Return it", Edit{Span{at.Start, at.Start}, "return "})
+	}
+}
+
+// decides says that a map names an action that an answer can have.
+func (l *literal) decides() bool {
+	k := l.key("action")
+	if k == nil || !k.value.isText {
+		return false
+	}
+	action, err := contract.ParseAction(k.value.text)
+	return err == nil && slices.Contains(contract.Answers(), action)
 }
 
 func (c *checker) importModule(i *syntax.Import) {

@@ -32,6 +32,7 @@ const (
 	CodeUnreachable       Code = "unreachable"
 	CodeShadowed          Code = "shadowed"
 	CodeNoDecision        Code = "no-decision"
+	CodeLostDecision      Code = "lost-decision"
 	CodeSubstringGuard    Code = "substring-guard"
 	CodeUnreferenced      Code = "unreferenced"
 	CodeFailedAtRunTime   Code = "failed-at-run-time"
@@ -91,6 +92,8 @@ var rules = []Rule{
 		Do: "Choose another name if both are needed."},
 	{Code: CodeNoDecision, Severity: Information, Says: "A path through the function that ends without returning anything, which allows.",
 		Do: "Write return nil where that is meant."},
+	{Code: CodeLostDecision, Severity: Error, Says: "A decision that is made and not returned, so that it decides nothing.",
+		Do: "Write return before it."},
 	{Code: CodeSubstringGuard, Severity: Information, Says: "A guard that looks for a command by a piece of text.",
 		Do: "Use shell.commands: a piece of text is found in harmless lines and missed in others, such as r\"\"m or $(echo rm)."},
 	{Code: CodeUnreferenced, Severity: Information, Says: "A script with hook functions that no stage and no event names.",

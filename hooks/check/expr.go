@@ -49,10 +49,14 @@ func (c *checker) expr(e syntax.Expr) value {
 	case *syntax.Func:
 		return c.function(e, nil)
 	case *syntax.If:
+		c.frame.taken++
 		c.condition(e, c.block)
+		c.frame.taken--
 		return unknown
 	case *syntax.Switch:
+		c.frame.taken++
 		c.switches(e, c.block)
+		c.frame.taken--
 		return unknown
 	case *syntax.Attr:
 		_, v := c.attrOf(e)
