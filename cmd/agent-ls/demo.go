@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sort"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,6 +61,23 @@ type demo struct {
 	runID  string
 	sessID string
 	step   int
+	// refused is how often the person said no: the module is then not mended,
+	// and rightly so.
+	refused atomic.Int32
+}
+
+// demoScreen is the terminal of a demo that notes refusals.
+type demoScreen struct {
+	*terminal
+	refused *atomic.Int32
+}
+
+func (s demoScreen) Approve(ctx context.Context, a report.Approval) (report.Answer, error) {
+	answer, err := s.terminal.Approve(ctx, a)
+	if err == nil && answer.Outcome == report.DenyOnce {
+		s.refused.Add(1)
+	}
+	return answer, err
 }
 
 func (d *demo) run(ctx context.Context, dir string) error {
@@ -216,7 +234,7 @@ func (d *demo) relative(path string) string {
 
 func (d *demo) openAgent() error {
 	var err error
-	d.agent, err = d.dirs.open(d.screen, slog.New(masking(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+	d.agent, err = d.dirs.open(demoScreen{d.screen, &d.refused}, slog.New(masking(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))))
 	return err
 }
 
@@ -252,6 +270,10 @@ func (d *demo) expectTests(ctx context.Context, pass bool) error {
 	for _, line := range nonEmptyLines(string(out)) {
 		d.screen.line("    %s", d.screen.dim(line))
 	}
+	if pass && err != nil && d.refused.Load() > 0 {
+		d.screen.line("They fail still: what would have mended them was refused.")
+		return nil
+	}
 	if (err == nil) != pass {
 		return fmt.Errorf("the tests should pass: %v, they say: %v", pass, err)
 	}
@@ -264,6 +286,10 @@ func (d *demo) undo(ctx context.Context) error {
 	undone, err := d.agent.Undo(ctx, d.runID, "", false)
 	if err != nil {
 		return err
+	}
+	if len(undone.Edits) == 0 && d.refused.Load() > 0 {
+		d.screen.line("You refused the change, so there is nothing to undo.")
+		return nil
 	}
 	if len(undone.Edits) == 0 || len(undone.Conflicts) > 0 {
 		return fmt.Errorf("undo put back %d files and left %d", len(undone.Edits), len(undone.Conflicts))
@@ -286,7 +312,7 @@ func (d *demo) summary(begun time.Time) {
 	sort.Strings(names)
 	for _, name := range names {
 		h := seen.hooks[name]
-		d.screen.line("  hook %s: %d times, %.2f ms each", name, h.fired, float64(h.total.Microseconds())/1000/float64(h.fired))
+		d.screen.line("  hook %s: %d × %.2f ms", name, h.fired, float64(h.total.Microseconds())/1000/float64(h.fired))
 	}
 	d.screen.line("transcript: session %s in %s", d.sessID, journal.Path(d.dirs.state, d.dirs.root))
 	d.screen.line("workspace: %s", d.dirs.root)

@@ -400,3 +400,19 @@ func TestFunctionOffset(t *testing.T) {
 		}
 	}
 }
+
+// The reference says which models are there without any file.
+func TestModelsThatAreAlwaysThereAreDocumented(t *testing.T) {
+	at := slices.IndexFunc(settings, func(s Setting) bool { return s.Path == "models" })
+	c, _ := Load(context.Background(), Sources{})
+	if len(c.Models) == 0 {
+		t.Fatal("no model is there by itself")
+	}
+	for name, m := range c.Models {
+		for _, want := range []string{"`" + name + "`", m.Provider, m.Model, m.APIKeyEnv} {
+			if !strings.Contains(settings[at].Doc, want) {
+				t.Errorf("%q, of the model %s, is not in: %s", want, name, settings[at].Doc)
+			}
+		}
+	}
+}

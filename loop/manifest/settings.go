@@ -162,7 +162,7 @@ var agentSettings = []Setting{
 }
 
 var modelSettings = []Setting{
-	{Path: "models", Shapes: one(Named), Doc: "Models by name. A workspace can define rehearsal models; others belong in the user config."},
+	{Path: "models", Shapes: one(Named), Doc: "Models by name. A workspace can define rehearsal models; others belong in the user config. Two are always there: `claude` (anthropic, claude-sonnet-4-5, key in ANTHROPIC_API_KEY) and `gpt` (openai, gpt-4.1, key in OPENAI_API_KEY)."},
 	{Path: "models.*", Shapes: one(Fixed), Who: OwnModels, Doc: "One model."},
 	{Path: "models.*.provider", Shapes: one(Text), Values: []string{"anthropic", "openai", "rehearsal"}, Who: OwnModels,
 		Doc: "Who answers: `anthropic`, `openai` (any server that speaks its chat protocol) or `rehearsal`, a written script."},

@@ -1,7 +1,11 @@
 package rehearsal
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -140,4 +144,25 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// docs/rehearsal.md has a word on each key that a script may have.
+func TestEveryKeyIsDocumented(t *testing.T) {
+	source, err := os.ReadFile("parse.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "rehearsal.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := regexp.MustCompile(`(?:\{|count\()"([a-z_]+)", (?:func|&u)`).FindAllSubmatch(source, -1)
+	if len(keys) < 20 {
+		t.Fatalf("only %d keys are found in parse.go", len(keys))
+	}
+	for _, k := range keys {
+		if !bytes.Contains(page, []byte("`"+string(k[1])+"`")) {
+			t.Errorf("docs/rehearsal.md does not name %s", k[1])
+		}
+	}
 }
