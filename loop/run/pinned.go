@@ -221,7 +221,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 	if err != nil {
 		return nil, findings, err
 	}
-	floor := sandbox.Detect(cfg.Sandbox, sandbox.Dirs{Root: s.opt.Root, State: s.opt.StateDir, Cache: s.opt.CacheDir})
+	floor := sandbox.Detect(cfg.Sandbox, sandbox.Dirs{Root: s.opt.Root, State: s.opt.StateDir, Cache: s.opt.CacheDir}).Own(cfg.Own...)
 	// The variables that hold models' keys need not look like keys.
 	for _, m := range cfg.Models {
 		if m.APIKeyEnv != "" {

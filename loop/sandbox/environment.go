@@ -1,10 +1,13 @@
 package sandbox
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agent-ls/loop/realpath"
 )
 
 // secretWords end the names of variables that hold a secret, after an
@@ -139,6 +142,7 @@ func (f *Floor) hidden() []string {
 			all = append(all, filepath.Join(x, c))
 		}
 	}
+	all = append(all, f.ownLinks()...)
 	var out []string
 	for _, p := range all {
 		if p == "" {
@@ -151,6 +155,48 @@ func (f *Floor) hidden() []string {
 		out = append(out, r)
 	}
 	slices.Sort(out)
+	return out
+}
+
+// mostLinks bounds the entries that are looked at for links out of a folder.
+const mostLinks = 2000
+
+// Own makes the floor hide our own settings, absolute paths of files and
+// folders, and what links in them lead to: people keep such files elsewhere,
+// in the workspace as likely as not. What lies neither in the user's folder
+// nor where commands write is left alone.
+func (f *Floor) Own(paths ...string) *Floor {
+	g := *f
+	g.own = slices.Clone(paths)
+	return &g
+}
+
+// ownLinks are our own settings and the targets of the links in them.
+func (f *Floor) ownLinks() []string {
+	reached := append(f.writable(), realpath.Resolve(f.dirs.Home))
+	var out []string
+	add := func(p string) {
+		r, err := filepath.EvalSymlinks(p)
+		if err != nil || r == realpath.Resolve(f.dirs.Root) {
+			return
+		}
+		if slices.ContainsFunc(reached, func(top string) bool { return top != "" && realpath.Within(top, r) }) {
+			out = append(out, r)
+		}
+	}
+	seen := 0
+	for _, own := range f.own {
+		add(own)
+		_ = filepath.WalkDir(realpath.Resolve(own), func(p string, e fs.DirEntry, err error) error {
+			if seen++; seen > mostLinks {
+				return filepath.SkipAll
+			}
+			if err == nil && e.Type()&fs.ModeSymlink != 0 {
+				add(p)
+			}
+			return nil
+		})
+	}
 	return out
 }
 

@@ -159,12 +159,13 @@ func (f *Floor) prepareBubblewrap(p *Process) error {
 		if l == nil || w != l.root {
 			l = list(w)
 		}
-		more, bound := protectArgs(l)
+		more, bound := protectArgs(l, unshown(hidden, writable))
 		args = append(args, more...)
 		if l == p.before.list {
 			p.before.bound = fixed(l.root, bound, writable)
 		}
 	}
+	hide(false) // binding a folder again shows what it holds
 	secret, _ := f.secretFiles()
 	args = append(append(args, hideArgs(secret)...), covers...)
 	args = append(args, "--chdir", p.dir, "--", "/bin/sh", "-c", limits, p.shell, p.line)
@@ -191,7 +192,7 @@ const boundBytes = 500_000
 // protectArgs binds the always-asked files of a folder read-only. A folder of
 // git's own is bound over itself first: a mount point cannot be moved out of
 // the way. bound are those that are read-only.
-func protectArgs(l *listing) (args, bound []string) {
+func protectArgs(l *listing, unshown func(path string) bool) (args, bound []string) {
 	size := 0
 	bind := func(how, p string) bool {
 		if size += 2*len(p) + 20; size >= boundBytes {
@@ -201,20 +202,30 @@ func protectArgs(l *listing) (args, bound []string) {
 		return true
 	}
 	for _, dir := range slices.SortedFunc(maps.Keys(l.repos), func(a, b string) int { return len(a) - len(b) }) {
-		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && !unshown(dir) {
 			bind("--bind-try", dir)
 		}
 	}
 	size = 0 // many repositories leave no less for what is to be read-only
 	for _, p := range l.tops {
-		if info, err := os.Lstat(p); err != nil || info.Mode()&os.ModeSymlink != 0 {
-			continue // a link is compared afterwards
+		if info, err := os.Lstat(p); err != nil || info.Mode()&os.ModeSymlink != 0 || unshown(p) {
+			continue // a link is compared afterwards; what is hidden, no command reaches
 		}
 		if bind("--ro-bind-try", p) {
 			bound = append(bound, p)
 		}
 	}
 	return args, bound
+}
+
+// unshown tells what lies in something hidden, and in no folder of it that is
+// to be written.
+func unshown(hidden, writable []string) func(path string) bool {
+	return func(path string) bool {
+		return slices.ContainsFunc(hidden, func(h string) bool {
+			return realpath.Within(h, path) && !slices.ContainsFunc(writable, func(w string) bool { return realpath.Within(h, w) && realpath.Within(w, path) })
+		})
+	}
 }
 
 // fixed are those of the bound paths that no command can get out of the way:

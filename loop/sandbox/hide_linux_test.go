@@ -93,6 +93,52 @@ func TestCommandsDoNotSeeWhatMayNotBeRead(t *testing.T) {
 	})
 }
 
+// A home folder that is the workspace holds folders that are hidden as such
+// and protected by their names: hidden wins.
+func TestHiddenWinsOverProtected(t *testing.T) {
+	onEach(t, func(t *testing.T, kind Kind) {
+		p := newPlace(t)
+		p.root = p.home
+		p.secret(t, ".claude/settings.json", "hunter2\n")
+		p.secret(t, ".claude/hooks/AGENTS.md", "hunter2\n")
+		p.secret(t, ".config/agent-ls/AGENTS.md", "hunter2\n")
+		p.secret(t, ".ssh/repo/.git/config", "hunter2\n")
+		p.secret(t, "AGENTS.md", "plain\n")
+		out, _ := run(t, p.floor(t, kind, manifest.Sandbox{}), "cat .claude/settings.json .claude/hooks/AGENTS.md .config/agent-ls/AGENTS.md .ssh/repo/.git/config .ssh/id .netrc AGENTS.md 2>&1; true")
+		if strings.Contains(out, "hunter2") || strings.Contains(out, "secret") || !strings.Contains(out, "plain") {
+			t.Errorf("a command sees\n%s", out)
+		}
+	})
+}
+
+// Settings may be links into a folder of dotfiles, the workspace itself at
+// times: neither name shows them, and no command replaces them.
+func TestLinkedSettingsAreHidden(t *testing.T) {
+	onEach(t, func(t *testing.T, kind Kind) {
+		p := newPlace(t)
+		target := p.secret(t, "dotfiles/agent.toml", "hunter2\n")
+		folder := filepath.Dir(p.secret(t, "dotfiles/agents/x.toml", "hunter2\n"))
+		p.secret(t, "dotfiles/vimrc", "plain\n")
+		config := filepath.Join(p.home, ".config", "agent-ls")
+		if err := os.MkdirAll(config, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, to := range map[string]string{"config.toml": target, "agents": folder} {
+			if err := os.Symlink(to, filepath.Join(config, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f := p.floor(t, kind, manifest.Sandbox{}).Own(config, filepath.Join(config, "config.toml"), "/etc/passwd")
+		out, _ := run(t, f, "cat dotfiles/agent.toml dotfiles/agents/x.toml ../.config/agent-ls/config.toml 2>&1; (echo hacked > dotfiles/agent.toml) 2>&1; cat dotfiles/vimrc; test -s /etc/passwd && echo seen")
+		if strings.Contains(out, "hunter2") || !strings.HasSuffix(out, "plain\nseen\n") {
+			t.Errorf("a command sees\n%s", out)
+		}
+		if b, err := os.ReadFile(target); err != nil || string(b) != "hunter2\n" {
+			t.Errorf("the settings are %q, %v", b, err)
+		}
+	})
+}
+
 func TestFilesWithOtherNamesAreExposed(t *testing.T) {
 	p := newPlace(t)
 	env := p.secret(t, ".env", "hunter2\n")

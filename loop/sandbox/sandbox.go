@@ -46,6 +46,7 @@ type Floor struct {
 	bwrap   string
 	abi     int
 	missing []string // why the better ones are not in force
+	own     []string // our own settings
 	without []string // names of variables that commands do not see, besides the usual
 	watch   *watch
 	secrets *secrets // nil: no rule denies to read anything

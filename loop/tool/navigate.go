@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -97,7 +98,16 @@ func (t *navigate) Run(ctx context.Context, call loop.Invocation) loop.ToolResul
 	if err != nil {
 		return t.unanswered(ctx, string(t.kind), err)
 	}
-	return t.places(ctx, got.Places, call.Read)
+	return t.places(ctx, t.visibleOnly(got.Places, a.Query != ""), call.Read)
+}
+
+// visibleOnly leaves out what lies in files that may not be read: names of
+// symbols are content, too. A query names no path that somebody could have
+// been asked for, so that nothing beside the workspace is shown for it.
+func (t *navigate) visibleOnly(places []Place, query bool) []Place {
+	return slices.DeleteFunc(places, func(p Place) bool {
+		return t.Hide(p.Path) || query && !realpath.Within(t.Root, p.Path)
+	})
 }
 
 // place finds the symbol in its line, for a call that passed the gate or, with

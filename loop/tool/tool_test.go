@@ -671,6 +671,32 @@ func TestNavigationTools(t *testing.T) {
 	none.wants(none.call("definition", args{"path": "a.go", "line": 3, "symbol": "Add"}), loop.CallError, "does not let the agent use its language servers")
 }
 
+// Names of symbols are content: a rule that denies reading a file keeps them.
+func TestNavigationShowsNothingOfHiddenFiles(t *testing.T) {
+	e := &pointing{}
+	b := newBench(t, map[string]string{"a.go": "package a\n", "secret.go": "package a\n\nvar MasterKey = 1\n"}, func(o *Options) {
+		o.Editor = e
+		o.Hide = func(path string) bool { return filepath.Base(path) == "secret.go" }
+	})
+	for tool, a := range map[string]args{
+		"symbols":    {"query": "Key"},
+		"definition": {"path": "a.go", "line": 1, "symbol": "a"},
+		"references": {"path": "a.go", "line": 1, "symbol": "a"},
+	} {
+		e.answer = Navigated{Places: []Place{
+			{Path: filepath.Join(b.root, "secret.go"), Line: 3, Name: "MasterKey", Kind: "variable"},
+			{Path: filepath.Join(b.root, "a.go"), Line: 1, Name: "KeyOfA", Kind: "variable"},
+		}}
+		got := b.call(tool, a)
+		b.wants(got, loop.CallOK, "a.go:1")
+		if strings.Contains(got.Text, "MasterKey") || strings.Contains(got.Text, "secret.go") {
+			t.Errorf("%s shows %s", tool, got.Text)
+		}
+	}
+	e.answer = Navigated{Places: []Place{{Path: "/elsewhere/x.go", Line: 1, Name: "KeyOfAnother", Kind: "variable"}}}
+	b.wants(b.call("symbols", args{"query": "Key"}), loop.CallOK, "know of none")
+}
+
 // Taint follows what was shown, so each file of it is told of, once.
 func TestNavigationTellsOfTheFilesThatItShows(t *testing.T) {
 	e := &pointing{}
