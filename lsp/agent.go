@@ -20,7 +20,7 @@ func (d Deps) openService(_ context.Context, p bridge.OpenParams) (run.API, erro
 	a, err := agent.Open(agent.Params{
 		Root: p.Root, StateDir: d.StateDir, CacheDir: d.CacheDir,
 		Manifest: p.Manifest, Files: p.Files, Frontend: p.Frontend, Editor: p.Editor,
-		Executable: d.Executable, Log: d.Log,
+		Executable: d.Executable, Version: d.Version, Log: d.Log,
 	})
 	if err != nil { // a nil *agent.Agent would not be a nil run.API
 		return nil, err

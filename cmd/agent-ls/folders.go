@@ -128,7 +128,7 @@ func (f *folders) open(frontend run.Frontend, log *slog.Logger) (*agent.Agent, e
 		Manifest: func(ctx context.Context) (*manifest.Config, []check.Finding) {
 			return manifest.Load(ctx, f.sources())
 		},
-		Files: tool.Disk(f.root), Frontend: frontend, Log: log,
+		Files: tool.Disk(f.root), Frontend: frontend, Version: version, Log: log,
 	})
 }
 

@@ -31,6 +31,7 @@ type Params struct {
 	Editor   tool.Editor // nil: no editor
 	// Executable is what is started as a script worker; "" is this program.
 	Executable string
+	Version    string // of agent-ls, told to MCP servers
 	Log        *slog.Logger
 }
 
@@ -60,7 +61,7 @@ func Open(p Params) (*Agent, error) {
 		OpenModel: func(m manifest.Model) (loop.Model, error) {
 			return model.Open(m, model.Options{Log: p.Log})
 		},
-		Files: p.Files, Frontend: p.Frontend, Editor: p.Editor, Log: p.Log,
+		Files: p.Files, Frontend: p.Frontend, Editor: p.Editor, Version: p.Version, Log: p.Log,
 	})}, nil
 }
 

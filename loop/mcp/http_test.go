@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -28,10 +30,16 @@ func overHTTP(s *sdk.Server) http.Handler {
 func TestToolsOverHTTP(t *testing.T) {
 	var mu sync.Mutex
 	keys := map[string]int{}
+	var hello []byte
 	handler := overHTTP(testServer())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		mu.Lock()
 		keys[r.Header.Get("X-Key")]++
+		if hello == nil {
+			hello = body
+		}
 		mu.Unlock()
 		handler.ServeHTTP(w, r)
 	}))
@@ -47,6 +55,10 @@ func TestToolsOverHTTP(t *testing.T) {
 	defer mu.Unlock()
 	if keys["k"] == 0 || len(keys) != 1 {
 		t.Errorf("keys %v", keys)
+	}
+	// A client without a version is none to a strict server.
+	if !bytes.Contains(hello, []byte(`"name":"agent-ls","version":"unknown"`)) {
+		t.Errorf("it says hello with %s", hello)
 	}
 }
 

@@ -84,7 +84,7 @@ var ErrRefused = errors.New("not started")
 
 // Options are what a Pool needs.
 type Options struct {
-	Version  string
+	Version  string // of this program, told to servers; "" is "unknown"
 	StateDir string // where tokens of logins are kept; "" keeps none
 	Browser  Browser
 	HTTP     http.RoundTripper // nil: the usual one

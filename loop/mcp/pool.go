@@ -29,6 +29,9 @@ func NewPool(o Options) *Pool {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Version == "" {
+		o.Version = "unknown" // servers insist on one
+	}
 	if o.backoff == nil {
 		o.backoff = func(n int) time.Duration { return min(time.Second<<min(n, 6), time.Minute) }
 	}

@@ -105,7 +105,7 @@ func New(o Options) *Service {
 	s.background, s.endBackground = context.WithCancel(context.Background())
 	s.stallAfter = stallAfter
 	s.equip = s.realGear
-	s.pool = mcp.NewPool(mcp.Options{StateDir: o.StateDir, Browser: s.browse, Log: s.log})
+	s.pool = mcp.NewPool(mcp.Options{Version: o.Version, StateDir: o.StateDir, Browser: s.browse, Log: s.log})
 	if s.opt.Trust == nil {
 		s.opt.Trust = trust.New(o.StateDir)
 	}

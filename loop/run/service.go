@@ -49,6 +49,7 @@ type Options struct {
 	Frontend  Frontend
 	Editor    tool.Editor  // what the editor's language servers know; nil: no editor
 	Trust     *trust.Store // nil = that of StateDir
+	Version   string       // of agent-ls, told to MCP servers
 	Log       *slog.Logger
 }
 
