@@ -12,13 +12,14 @@ import (
 
 	"agent-ls/hooks"
 	"agent-ls/hooks/check"
+	"agent-ls/hooks/replay"
 	"agent-ls/hooks/syntax"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/run"
 )
 
-// workspaceFindings checks the workspace's agents and every hook script below
-// .agent-ls, or just the files and folders that are named. It fails when it
+// workspaceFindings checks the workspace's agents and every hook script and
+// fixture below .agent-ls, or just the files and folders that are named. It fails when it
 // cannot look at what was named.
 func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]check.Finding, error) {
 	config, findings := manifest.Load(ctx, dirs.sources())
@@ -26,10 +27,14 @@ func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]ch
 	if err != nil {
 		return nil, err
 	}
+	fixtures, err := fixturesToCheck(dirs.root, chosen)
+	if err != nil {
+		return nil, err
+	}
 	if len(named) > 0 {
 		findings = slices.DeleteFunc(findings, func(f check.Finding) bool { return !chosen[f.Path] })
 		for path := range chosen {
-			if _, ours := manifest.AgentFile(path); filepath.Ext(path) == ".toml" && !ours {
+			if _, ours := manifest.AgentFile(path); filepath.Ext(path) == ".toml" && !ours && !slices.Contains(fixtures, path) {
 				text, err := os.ReadFile(path)
 				if err != nil {
 					return nil, err
@@ -40,6 +45,10 @@ func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]ch
 	}
 	for _, path := range scripts {
 		findings = append(findings, scriptFindings(path, dirs.root, config)...)
+	}
+	for _, path := range fixtures {
+		_, _, found := readFixture(path)
+		findings = append(findings, found...)
 	}
 	byPlace(findings)
 	return findings, nil
@@ -71,6 +80,30 @@ func scriptsToCheck(root string, named []string) (scripts []string, chosen map[s
 	}
 	sort.Strings(scripts)
 	return scripts, chosen, nil
+}
+
+// fixturesToCheck lists the workspace's fixtures, or those among what is chosen:
+// files called as fixtures are that belong to other programs are not.
+func fixturesToCheck(root string, chosen map[string]bool) ([]string, error) {
+	own := filepath.Join(root, ".agent-ls")
+	if chosen == nil {
+		if _, err := os.Stat(own); os.IsNotExist(err) {
+			return nil, nil
+		}
+		return fixturesBelow(own)
+	}
+	var out []string
+	for path := range chosen {
+		script, ok := replay.IsFixture(path)
+		if !ok {
+			continue
+		}
+		_, err := os.Stat(script)
+		if err == nil || strings.HasPrefix(path, own+string(filepath.Separator)) {
+			out = append(out, path)
+		}
+	}
+	return out, nil
 }
 
 // recordedFindings are what the recorded runs say of scripts that are still as

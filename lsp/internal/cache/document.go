@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"agent-ls/hooks/replay"
 	"agent-ls/lsp/internal/text"
 )
 
@@ -16,6 +17,7 @@ const (
 	NoKind   Kind = iota // nothing that we know about
 	Script               // a hook script
 	Manifest             // agent.toml, agents/NAME.toml, the user's or an organisation's settings
+	Fixture              // cases of a hook script: NAME_test.toml beside NAME.risor
 )
 
 // String names the kind for logs.
@@ -25,6 +27,8 @@ func (k Kind) String() string {
 		return "script"
 	case Manifest:
 		return "manifest"
+	case Fixture:
+		return "fixture"
 	}
 	return "other"
 }
@@ -39,6 +43,8 @@ func kindOf(path, language string, settings []string) Kind {
 		return Script
 	case isManifest(path, settings):
 		return Manifest
+	case isFixture(path):
+		return Fixture
 	case strings.EqualFold(language, "risor"):
 		return Script
 	}
@@ -59,6 +65,20 @@ func isManifest(path string, settings []string) bool {
 		return filepath.Base(path) == "agent.toml"
 	}
 	return filepath.Base(dir) == "agents" && filepath.Base(filepath.Dir(dir)) == AgentDir
+}
+
+// isFixture goes by the folder, or by the script that a fixture is beside: other
+// programs call files so, too.
+func isFixture(path string) bool {
+	script, ok := replay.IsFixture(path)
+	if !ok {
+		return false
+	}
+	if strings.Contains(filepath.ToSlash(path), "/"+AgentDir+"/") {
+		return true
+	}
+	info, err := os.Stat(script)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // Document is a text that is open in the editor, or a file that is not. It

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"agent-ls/hooks/check"
+	"agent-ls/hooks/replay"
 	"agent-ls/loop/manifest"
 )
 
@@ -16,6 +17,8 @@ func (s *Snapshot) Findings(doc *Document) []check.Finding {
 		out = s.scriptFindings(doc)
 	case Manifest:
 		out = s.manifestFindings(doc)
+	case Fixture:
+		_, out = replay.ReadFixture(doc.Path, []byte(doc.Source.Text()), s.scriptText)
 	default:
 		return nil
 	}
@@ -58,6 +61,18 @@ func (s *Snapshot) overlay(path string) ([]byte, bool) {
 		return []byte(doc.Source.Text()), true
 	}
 	return nil, false
+}
+
+// scriptText is a script as the editor has it, or else as it is in its file.
+func (s *Snapshot) scriptText(path string) ([]byte, bool) {
+	if content, ok := s.overlay(path); ok {
+		return content, true
+	}
+	doc, err := readFile(path, "", nil)
+	if err != nil {
+		return nil, false
+	}
+	return []byte(doc.Source.Text()), true
 }
 
 // reads reports whether a file is among those that the view was read from.
@@ -122,6 +137,7 @@ func (s *Snapshot) Targets() []*Document {
 // as it is the same, they are.
 type Basis struct {
 	source any
+	beside any // of a fixture: its script's
 	views  string
 	run    *check.Finding
 }
@@ -129,6 +145,12 @@ type Basis struct {
 // Basis returns it for a document.
 func (s *Snapshot) Basis(doc *Document) Basis {
 	b := Basis{source: doc.Source}
+	if doc.Kind == Fixture {
+		path, _ := replay.IsFixture(doc.Path)
+		if script := s.ByPath(path); script != nil {
+			b.beside = script.Source
+		}
+	}
 	for _, v := range s.views {
 		b.views += v.identity
 	}

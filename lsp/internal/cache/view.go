@@ -107,7 +107,7 @@ func (v *View) Uses(path string) []Use {
 	return v.uses[resolve(path)]
 }
 
-// Files are the settings files and scripts of the folder's agent, by path;
+// Files are the settings files, scripts and fixtures of the folder's agent, by path;
 // they are there whether they are open or not.
 func (v *View) Files() []*Document {
 	v.load(context.Background())
@@ -179,7 +179,7 @@ func (v *View) readFiles() {
 			return filepath.SkipDir
 		case d.IsDir() && path != dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
 			return filepath.SkipDir
-		case !d.IsDir() && strings.EqualFold(filepath.Ext(path), ".risor"):
+		case !d.IsDir() && (strings.EqualFold(filepath.Ext(path), ".risor") || isFixture(path)):
 			scripts++
 			v.read(path)
 		}
