@@ -1,30 +1,46 @@
 package journal
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"agent-ls/hooks/measured"
 	"agent-ls/loop"
 	"agent-ls/loop/report"
 )
 
-// BenchmarkAppend is what a commit of one step costs, and BenchmarkLink the
-// part of it that the chain is.
+// BenchmarkAppend is what a commit of so many steps costs, and BenchmarkLink
+// the part of it that the chain is.
 func BenchmarkAppend(b *testing.B) {
-	j, err := Open(filepath.Join(b.TempDir(), "journal.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer j.Close()
-	if err := j.Begin(ctx, SessionRow{ID: "s", StartedAt: time.Now()}, "r", nil); err != nil {
-		b.Fatal(err)
-	}
-	for i := 0; b.Loop(); i++ {
-		if err := j.Append(benchStep(int64(i + 1))); err != nil {
-			b.Fatal(err)
-		}
+	for _, n := range []int{1, 3} {
+		b.Run(fmt.Sprint("steps=", n), func(b *testing.B) {
+			j, err := Open(filepath.Join(b.TempDir(), "journal.db"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer j.Close()
+			if err := j.Begin(ctx, SessionRow{ID: "s", StartedAt: time.Now()}, "r", nil); err != nil {
+				b.Fatal(err)
+			}
+			seq := int64(0)
+			steps := make([]Step, n)
+			took := measured.Take(max(b.N, 100), func() {
+				for i := range steps {
+					seq++
+					steps[i] = benchStep(seq)
+				}
+				if err := j.Append(steps...); err != nil {
+					b.Fatal(err)
+				}
+			})
+			measured.Own(b)
+			b.ReportMetric(took.Micros(0.5), "p50-µs/commit")
+			b.ReportMetric(took.Micros(0.99), "p99-µs/commit")
+			b.ReportMetric(took.Micros(0.999), "p99.9-µs/commit")
+		})
 	}
 }
 

@@ -35,8 +35,12 @@ type Journal struct {
 	writerMu turns // one writer in this process, so that none waits busily
 	conn     *sql.Conn
 	append   *sql.Stmt
-	heads    map[string]head  // newest link of the sessions that this process writes
-	firings  map[string]int64 // bytes that are kept of the sessions' firings, where known
+	// appendMany writes several steps at once: [n-2] writes n, made when it is needed.
+	appendMany [mostPlain - 1]*sql.Stmt
+	heads      map[string]head  // newest link of the sessions that this process writes
+	firings    map[string]int64 // bytes that are kept of the sessions' firings, where known
+	moved      int              // bytes that went to the log since it was last emptied, about
+	emptying   chan struct{}    // closed when the log is empty again; nil while nobody empties it
 
 	leaseMu sync.Mutex
 	lease   *fileLock // what shows others that this process lives, once needed
@@ -106,6 +110,10 @@ func (j *Journal) open() error {
 		return err
 	}
 	if j.append, err = j.conn.PrepareContext(ctx, insertStep); err != nil {
+		return err
+	}
+	// The log is emptied beside the writer: see emptyLog.
+	if _, err := j.conn.ExecContext(ctx, "PRAGMA wal_autocheckpoint = 0"); err != nil {
 		return err
 	}
 	if j.read, err = sql.Open("sqlite", dsn(j.path, true)); err != nil {
@@ -202,12 +210,21 @@ func (j *Journal) explain(err error) error {
 func (j *Journal) Close() error {
 	j.writerMu.Lock()
 	defer j.writerMu.Unlock()
+	for j.emptying != nil {
+		done := j.emptying
+		j.writerMu.Unlock()
+		<-done
+		j.writerMu.Lock()
+	}
 	j.watchMu.Lock()
 	defer j.watchMu.Unlock()
 	var errs []error
-	if j.append != nil {
-		errs = append(errs, j.append.Close())
+	for _, s := range append(j.appendMany[:], j.append) {
+		if s != nil {
+			errs = append(errs, s.Close())
+		}
 	}
+	j.appendMany = [mostPlain - 1]*sql.Stmt{}
 	if j.watch != nil {
 		errs = append(errs, j.watch.Close())
 	}

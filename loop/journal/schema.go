@@ -103,4 +103,8 @@ PRAGMA user_version = 2;
 `,
 }
 
-const insertStep = `INSERT INTO steps (session_id, last_seq, turn, event, shown, usage, chain) VALUES (?, ?, ?, ?, ?, ?, ?)`
+const (
+	stepColumns = 7
+	stepValues  = `(?, ?, ?, ?, ?, ?, ?)`
+	insertStep  = `INSERT INTO steps (session_id, last_seq, turn, event, shown, usage, chain) VALUES ` + stepValues
+)

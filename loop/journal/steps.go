@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"agent-ls/hooks"
 	"agent-ls/loop"
@@ -60,8 +61,8 @@ func (j *Journal) Append(steps ...Step) error {
 			return err
 		}
 	}
-	if len(steps) == 1 && steps[0].plain() {
-		return j.appendPlain(&steps[0], &rows[0])
+	if plain(steps) {
+		return j.appendPlain(steps, rows)
 	}
 	heads := map[string]head{}
 	return j.change(context.Background(), func(tx *sql.Tx) error {
@@ -85,26 +86,63 @@ func (j *Journal) Append(steps ...Step) error {
 			}
 		}
 		return nil
-	}, func() { maps.Copy(j.heads, heads) })
+	}, func() {
+		maps.Copy(j.heads, heads)
+		j.wrote(rows)
+	})
 }
 
-// appendPlain writes a step that is one row.
-func (j *Journal) appendPlain(s *Step, row *encoded) error {
+// appendPlain writes steps that are a row each. They go into one statement,
+// which is a transaction by itself: there is nothing to begin and to commit.
+func (j *Journal) appendPlain(steps []Step, rows []encoded) error {
 	j.writerMu.Lock()
 	defer j.writerMu.Unlock()
 	if j.append == nil {
 		return errClosed
 	}
-	was, err := j.headOf(j.conn, s.SessionID)
+	session := steps[0].SessionID
+	was, err := j.headOf(j.conn, session)
 	if err != nil {
 		return err
 	}
-	now, err := row.insert(j.append, was)
+	insert, err := j.insertOf(len(rows))
 	if err != nil {
 		return j.explain(err)
 	}
-	j.heads[s.SessionID] = now
+	now := head{link: was.link}
+	values := make([]any, 0, len(rows)*stepColumns)
+	for i := range rows {
+		now.link = rows[i].link(now.link)
+		values = append(append(values, rows[i].columns...), now.link)
+	}
+	done, err := insert.Exec(values...)
+	if err != nil {
+		return j.explain(err)
+	}
+	if now.step, err = done.LastInsertId(); err != nil {
+		return j.explain(err)
+	}
+	j.heads[session] = now
+	j.wrote(rows)
 	return nil
+}
+
+// insertOf gives the statement that writes so many rows of steps. The caller
+// holds writerMu.
+func (j *Journal) insertOf(rows int) (*sql.Stmt, error) {
+	if rows == 1 {
+		return j.append, nil
+	}
+	at := &j.appendMany[rows-2]
+	if *at == nil {
+		text := insertStep + strings.Repeat(", "+stepValues, rows-1)
+		made, err := j.conn.PrepareContext(context.Background(), text)
+		if err != nil {
+			return nil, err
+		}
+		*at = made
+	}
+	return *at, nil
 }
 
 // encoded is a step as it is written.
@@ -167,7 +205,23 @@ func (e *encoded) insert(into *sql.Stmt, was head) (head, error) {
 	return now, err
 }
 
-// plain says that the step is one row, which commits faster by itself.
+// mostPlain is how many steps one statement writes at most: a turn with three
+// tools.
+const mostPlain = 8
+
+// plain says that the steps are one row each, of one session.
+func plain(steps []Step) bool {
+	if len(steps) == 0 || len(steps) > mostPlain {
+		return false
+	}
+	for i := range steps {
+		if !steps[i].plain() || steps[i].SessionID != steps[0].SessionID {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *Step) plain() bool {
 	return s.Status == "" && s.Ask == nil && s.Question == nil && !s.Unplan && len(s.Unask) == 0 && len(s.Decisions)+len(s.Planned)+len(s.Done)+len(s.Withdraw) == 0
 }

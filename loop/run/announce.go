@@ -72,10 +72,15 @@ func behind(ctx context.Context, c <-chan struct{}) {
 	}
 }
 
+// announces says whether anybody could hear an announcement.
+func (r *activeRun) announces() bool {
+	return r.gear != nil && (r.gear.set != nil || r.parent != nil)
+}
+
 // announcements are the events that an applied event is the cause of. Without
 // hooks for them it allocates nothing.
 func (r *activeRun) announcements(before *loop.State, e *loop.Event) []announcement {
-	if r.gear == nil || r.gear.set == nil && r.parent == nil {
+	if !r.announces() {
 		return nil
 	}
 	var list []announcement

@@ -257,7 +257,11 @@ func (r *activeRun) step(p posted) {
 	}
 	before := r.state
 	commands := r.apply(&p)
-	announced := r.announcements(&before, &p.event)
+	var announced []announcement
+	if r.announces() {
+		was, e := before, p.event // kept by what is announced; those above stay on the stack
+		announced = r.announcements(&was, &e)
+	}
 	if len(announced) == 0 && p.mayWait(commands) {
 		// Nothing follows from it yet that could not be repeated, and what
 		// does comes within microseconds more often than not: they share a
