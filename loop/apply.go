@@ -88,6 +88,8 @@ func Apply(s State, e Event) (State, []Command) {
 		m.taskStalled(e)
 	case Questioned:
 		m.questioned(e)
+	case OutputChecked:
+		m.outputChecked(e)
 	}
 	m.pauseClock(e.At)
 	return m.State, m.commands

@@ -43,7 +43,7 @@ func (p *played) apply(e Event) {
 			p.log = append(p.log, word(c))
 		}
 		switch c.Kind {
-		case FireHook, CallModel, Dispatch, CheckCalls, Close:
+		case FireHook, CallModel, Dispatch, CheckCalls, CheckOutput, Close:
 			p.todo = append(p.todo, c)
 		}
 	}
@@ -63,6 +63,8 @@ func word(c Command) string {
 		return "stop"
 	case CheckCalls:
 		return "check " + strings.Join(c.Calls, ",")
+	case CheckOutput:
+		return "output " + c.Text
 	case DropCalls:
 		return "drop " + strings.Join(c.Calls, ",")
 	case Injected:

@@ -41,8 +41,14 @@ func (m *machine) applyAnswer() {
 			m.Batch = append(m.Batch, newCall(*b.Call, checked))
 		}
 	}
+	due := m.OutputDue
+	m.OutputDue = false
 	if len(m.Batch) == 0 {
-		m.ceases()
+		if due { // the model was done before; its answer is only given its form
+			m.finishStage()
+		} else {
+			m.ceases()
+		}
 		return
 	}
 	if m.checks() {

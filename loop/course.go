@@ -21,6 +21,8 @@ type Course struct {
 	// model is told to sum up; 0 is off.
 	OutputBudget int        `json:"outputBudget,omitempty"`
 	Wire         WireCourse `json:"wire"`
+	// Output is the form of the run's output; nil is any text.
+	Output *OutputCourse `json:"output,omitempty"`
 	// TodoReminder keeps the model from stopping while tasks of a list that it
 	// wrote in the run are open.
 	TodoReminder bool `json:"todoReminder,omitempty"`

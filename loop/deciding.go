@@ -104,6 +104,10 @@ func (m *machine) goOn(e Event) {
 	case OnCompletion:
 		if e.Action == HookModify && e.Text != nil {
 			m.Output = *e.Text
+			if m.Course.Output != nil {
+				m.readOutput(m.Output)
+				return
+			}
 		}
 		m.finish(Ending{Status: RunDone, Stop: StopEnd})
 	}

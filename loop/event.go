@@ -9,39 +9,40 @@ import (
 type EventKind string
 
 const (
-	Started       EventKind = "started"       // a prompt was admitted: RunID, Prompt, Course, …
-	HookDecided   EventKind = "hook_decided"  // answers FireHook
-	Answered      EventKind = "answered"      // answers CallModel: Answer, Checked, Model
-	ModelFailed   EventKind = "model_failed"  // answers CallModel: Error
-	Steered       EventKind = "steered"       // the user said something: ID, Text, FollowUp
-	Asked         EventKind = "asked"         // an approval was opened: CallID, ApprovalID, Digest
-	Resolved      EventKind = "resolved"      // it was answered: Verdict, Arguments, Hunks, Grant, …
-	Begun         EventKind = "begun"         // a call was admitted and is about to run: Effect
-	Finished      EventKind = "finished"      // a call has its result
-	CancelWanted  EventKind = "cancel_wanted" // the user ends the run
-	TimeExpired   EventKind = "time_expired"  // the run's time is up
-	StopWaiting   EventKind = "stop_waiting"  // what still runs does not end by itself
-	Closed        EventKind = "closed"        // answers Close
-	RunResumed    EventKind = "run_resumed"   // the process that drove the run is gone, another one goes on
-	Set           EventKind = "set"           // mode or model of the session: Mode, Model; from the next turn on
-	Hooked        EventKind = "hooked"        // hooks of a turn-loop event were asked: Point, States; the caller acts on what they said
-	Gated         EventKind = "gated"         // the hooks before a call were asked: CallID, Digest, Arguments, Result, Kept
-	CallsChecked  EventKind = "calls_checked" // answers CheckCalls: Results
-	Nudge         EventKind = "nudge"         // something to say to the model behind the batch: ID, Text
-	Ended         EventKind = "ended"         // a hook of the turn loop or a guard ends the run: Stop, Error
-	ToolsOffered  EventKind = "tools_offered" // tools of MCP servers from the next request on: Offered
-	SkillsFound   EventKind = "skills_found"  // the skills of the run: Skills
-	SkillUsed     EventKind = "skill_used"    // one is taken up (Waits) or put down: ID
-	Noted         EventKind = "noted"         // something to show that changes nothing: Note
-	HostFailed    EventKind = "host_failed"   // the driver cannot go on: Error
-	Counted       EventKind = "counted"       // a sub-agent wants one of the run's places: ID
-	Spawned       EventKind = "spawned"       // a spawn call is driven in a run of its own: CallID, Child
-	Spent         EventKind = "spent"         // what a sub-agent or a decision used altogether: ID, Usage
-	DecisionMade  EventKind = "decision_made" // a question beside the run is settled: ID, Usage, Text, Arguments, Error
-	TaskStarted   EventKind = "task_started"  // a background task runs, or is the session's now: Task, ID (the run that had it)
-	TaskEnded     EventKind = "task_ended"    // Task
-	TaskStalled   EventKind = "task_stalled"  // it prints nothing: Task, Waits when the model is told
-	Questioned    EventKind = "questioned"    // a running call waits for a person, or no longer: CallID, ID, Waits
+	Started       EventKind = "started"        // a prompt was admitted: RunID, Prompt, Course, …
+	HookDecided   EventKind = "hook_decided"   // answers FireHook
+	Answered      EventKind = "answered"       // answers CallModel: Answer, Checked, Model
+	ModelFailed   EventKind = "model_failed"   // answers CallModel: Error
+	Steered       EventKind = "steered"        // the user said something: ID, Text, FollowUp
+	Asked         EventKind = "asked"          // an approval was opened: CallID, ApprovalID, Digest
+	Resolved      EventKind = "resolved"       // it was answered: Verdict, Arguments, Hunks, Grant, …
+	Begun         EventKind = "begun"          // a call was admitted and is about to run: Effect
+	Finished      EventKind = "finished"       // a call has its result
+	CancelWanted  EventKind = "cancel_wanted"  // the user ends the run
+	TimeExpired   EventKind = "time_expired"   // the run's time is up
+	StopWaiting   EventKind = "stop_waiting"   // what still runs does not end by itself
+	Closed        EventKind = "closed"         // answers Close
+	RunResumed    EventKind = "run_resumed"    // the process that drove the run is gone, another one goes on
+	Set           EventKind = "set"            // mode or model of the session: Mode, Model; from the next turn on
+	Hooked        EventKind = "hooked"         // hooks of a turn-loop event were asked: Point, States; the caller acts on what they said
+	Gated         EventKind = "gated"          // the hooks before a call were asked: CallID, Digest, Arguments, Result, Kept
+	CallsChecked  EventKind = "calls_checked"  // answers CheckCalls: Results
+	Nudge         EventKind = "nudge"          // something to say to the model behind the batch: ID, Text
+	Ended         EventKind = "ended"          // a hook of the turn loop or a guard ends the run: Stop, Error
+	ToolsOffered  EventKind = "tools_offered"  // tools of MCP servers from the next request on: Offered
+	SkillsFound   EventKind = "skills_found"   // the skills of the run: Skills
+	SkillUsed     EventKind = "skill_used"     // one is taken up (Waits) or put down: ID
+	Noted         EventKind = "noted"          // something to show that changes nothing: Note
+	HostFailed    EventKind = "host_failed"    // the driver cannot go on: Error
+	Counted       EventKind = "counted"        // a sub-agent wants one of the run's places: ID
+	Spawned       EventKind = "spawned"        // a spawn call is driven in a run of its own: CallID, Child
+	Spent         EventKind = "spent"          // what a sub-agent or a decision used altogether: ID, Usage
+	DecisionMade  EventKind = "decision_made"  // a question beside the run is settled: ID, Usage, Text, Arguments, Error
+	TaskStarted   EventKind = "task_started"   // a background task runs, or is the session's now: Task, ID (the run that had it)
+	TaskEnded     EventKind = "task_ended"     // Task
+	TaskStalled   EventKind = "task_stalled"   // it prints nothing: Task, Waits when the model is told
+	OutputChecked EventKind = "output_checked" // answers CheckOutput: Structured and Text, or Error
+	Questioned    EventKind = "questioned"     // a running call waits for a person, or no longer: CallID, ID, Waits
 	noEventOfCore EventKind = ""
 )
 
@@ -135,6 +136,10 @@ type Event struct {
 	Results []ToolResult `json:"results,omitempty"` // CallsChecked
 	Stop    Stop         `json:"stop,omitempty"`    // Ended
 
+	// Structured is the output that Text is, of OutputChecked; empty when it is
+	// none that fits.
+	Structured json.RawMessage `json:"structured,omitempty"`
+
 	Note *Note `json:"note,omitempty"` // Noted
 
 	Offered []OfferedTool `json:"offered,omitempty"` // ToolsOffered
@@ -201,19 +206,20 @@ type Note struct {
 type CommandKind uint8
 
 const (
-	NoCommand  CommandKind = iota
-	FireHook               // Point, CallID when it is for one call only; answered by HookDecided
-	Close                  // the run is about to end: tell its hooks; answered by Closed
-	CallModel              // answered by Answered or ModelFailed
-	SumUp                  // Until; answered by Compacted or CompactFailed
-	Dispatch               // Calls, in this order; each answered by Finished
-	Withdraw               // the approval with ApprovalID is no longer wanted
-	StopWork               // end requests, calls and hooks that still run
-	CheckCalls             // Calls: show what validation made of them; answered by CallsChecked
-	DropCalls              // Calls that have not begun were answered: let go of them
-	BatchEnded             // the results of Batch went into the conversation
-	Injected               // what the user said (ID, Text) went into the conversation
-	Tell                   // show What to whoever watches
+	NoCommand   CommandKind = iota
+	FireHook                // Point, CallID when it is for one call only; answered by HookDecided
+	Close                   // the run is about to end: tell its hooks; answered by Closed
+	CallModel               // answered by Answered or ModelFailed
+	SumUp                   // Until; answered by Compacted or CompactFailed
+	Dispatch                // Calls, in this order; each answered by Finished
+	Withdraw                // the approval with ApprovalID is no longer wanted
+	StopWork                // end requests, calls and hooks that still run
+	CheckCalls              // Calls: show what validation made of them; answered by CallsChecked
+	DropCalls               // Calls that have not begun were answered: let go of them
+	BatchEnded              // the results of Batch went into the conversation
+	Injected                // what the user said (ID, Text) went into the conversation
+	CheckOutput             // Text: what output is it; answered by OutputChecked
+	Tell                    // show What to whoever watches
 )
 
 // Telling is what a Tell shows.

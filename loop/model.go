@@ -55,6 +55,9 @@ type ModelRequest struct {
 	Failed         int
 	ThinkingBudget int // tokens, 0 = off
 	MaxTokens      int // of the answer; 0, or more than the model may give, is the model's own limit
+	// Output, when not nil, is what the answer has to be; no tool is called
+	// then. An answer in another form is possible still.
+	Output *OutputFormat
 }
 
 // ToolSpec is a tool as the model sees it.

@@ -23,6 +23,9 @@ func (s *State) System() string {
 	if stage.System != "" {
 		b.WriteString("\n" + strings.TrimSpace(stage.System) + "\n")
 	}
+	if text := s.outputWanted(); text != "" {
+		fmt.Fprintf(&b, "\n[%[1]s] output\n%[2]s\n[/%[1]s]\n", s.Mark, text)
+	}
 	for _, r := range stage.Regions {
 		if text := s.Regions[r.Name]; text != "" {
 			fmt.Fprintf(&b, "\n[%s] region %s\n%s\n[/%s]\n", s.Mark, r.Name, s.Clean(text), s.Mark)
@@ -40,7 +43,7 @@ var SystemSectionNames = []string{"skills_catalog", "tools_catalog", "mcp_instru
 func (s *State) SystemSections() map[string]string {
 	sections := map[string]string{"rules": s.Course.Instructions, "skills_catalog": s.catalogue()}
 	stage := s.Current()
-	sections["host_static"] = s.Mark + stage.System
+	sections["host_static"] = s.Mark + stage.System + s.outputWanted()
 	var dynamic strings.Builder
 	for _, r := range stage.Regions {
 		dynamic.WriteString(r.Name + "\x00" + s.Regions[r.Name] + "\x00")

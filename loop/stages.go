@@ -4,7 +4,7 @@ import "fmt"
 
 func (m *machine) enter(name string) {
 	first := m.Entered == 0
-	m.Stage, m.StageTurns, m.Choice, m.Outcome = name, 0, "", ""
+	m.Stage, m.StageTurns, m.Choice, m.Outcome, m.OutputDue = name, 0, "", "", false
 	m.Visits = with(m.Visits, name, m.Visits[name]+1)
 	m.tell(TellStageEntered, Command{Stage: name, Index: m.Entered})
 	m.Entered++
@@ -120,11 +120,16 @@ func (m *machine) finishStage() {
 		m.nextTurn()
 		return
 	}
-	if to, _ := m.next(OnFinished); to == "" && len(m.FollowUps) > 0 {
-		m.say(m.FollowUps)
-		m.FollowUps = nil
-		m.nextTurn()
-		return
+	if m.endsHere() {
+		if len(m.FollowUps) > 0 {
+			m.say(m.FollowUps)
+			m.FollowUps = nil
+			m.nextTurn()
+			return
+		}
+		if m.readsOutput() {
+			return
+		}
 	}
 	m.leave(OnFinished)
 }
@@ -162,15 +167,15 @@ func (m *machine) closeStage(outcome string) {
 
 // next is where the stage leads for that outcome: the first transition that
 // holds, else next.
-func (m *machine) next(outcome string) (string, bool) {
-	stage := m.Current()
+func (s *State) next(outcome string) (string, bool) {
+	stage := s.Current()
 	for _, t := range stage.Transitions {
-		holds := t.On == outcome || t.On == OnModelChoice && outcome == OnFinished && m.Choice == t.To
-		if holds && (t.MaxVisits <= 0 || m.Visits[t.To] < t.MaxVisits) && m.Course.Stage(t.To) != nil {
+		holds := t.On == outcome || t.On == OnModelChoice && outcome == OnFinished && s.Choice == t.To
+		if holds && (t.MaxVisits <= 0 || s.Visits[t.To] < t.MaxVisits) && s.Course.Stage(t.To) != nil {
 			return t.To, true
 		}
 	}
-	if outcome != OnError && m.Course.Stage(stage.Next) != nil {
+	if outcome != OnError && s.Course.Stage(stage.Next) != nil {
 		return stage.Next, true
 	}
 	return "", false
@@ -322,6 +327,12 @@ func (m *machine) resume(e Event) {
 		m.ask(Command{Kind: FireHook, Point: pointOf(m.Phase)})
 	case Inferring:
 		m.infer()
+	case Reading:
+		if m.Outcome == "left" {
+			m.readOutput(m.Output)
+		} else {
+			m.readsOutput()
+		}
 	case Acting:
 		m.redispatch()
 	case Checking:

@@ -27,6 +27,7 @@ const (
 	Admitting               // user_prompt
 	Ceasing                 // stop
 	Closing                 // the hooks that see a run end
+	Reading                 // what the output is, in the answer that would end the run
 )
 
 // RunStatus is how the newest run of a session stands.
@@ -156,6 +157,14 @@ type State struct {
 	// newest reason.
 	Vetoes   int
 	LastVeto string
+
+	// Structured is the run's output as it fits the course's schema, once there
+	// is one. OutputAsks counts how often the model was asked for it behind an
+	// answer that does not fit; OutputDue says that its next answer is to be
+	// nothing else.
+	Structured json.RawMessage
+	OutputAsks int
+	OutputDue  bool
 
 	Pending      *ModelAnswer // Reviewing: not applied yet
 	Checked      []CheckedCall

@@ -33,8 +33,7 @@ func (m *machine) owesTasks() bool {
 	if len(m.Steers)+len(m.FollowUps) > 0 || m.limit() != "" || m.stageIsFull() {
 		return false
 	}
-	_, goesOn := m.next(OnFinished)
-	return !goesOn
+	return m.endsHere()
 }
 
 // veto keeps the model from stopping, with the reason as a reminder. False

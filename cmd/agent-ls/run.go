@@ -22,6 +22,7 @@ func newRunCommand(dirs *folders) *cobra.Command {
 		mode    string
 		asJSON  bool
 		session string
+		schema  string
 	)
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROMPT",
@@ -53,6 +54,13 @@ func newRunCommand(dirs *folders) *cobra.Command {
 			if err := refuseInSandbox("run --mode auto", params.Mode == loop.ModeAuto); err != nil {
 				return err
 			}
+			if schema != "" {
+				text, err := os.ReadFile(schema)
+				if err != nil {
+					return &statusError{statusUsage, fmt.Sprintf("read the output schema: %v", err)}
+				}
+				params.OutputSchema = text
+			}
 			if err := dirs.resolve(); err != nil {
 				return err
 			}
@@ -71,6 +79,7 @@ func newRunCommand(dirs *folders) *cobra.Command {
 	cmd.Flags().StringVarP(&params.Model, "model", "m", "", "a model under [models] instead of the agent's")
 	cmd.Flags().StringVar(&mode, "mode", string(loop.ModeAsk), "ask, plan (refuses write and execute) or auto (allows what would ask)")
 	cmd.Flags().StringVar(&session, "session", "", "go on in this session")
+	cmd.Flags().StringVar(&schema, "output-schema", "", "a file with a JSON schema; the run ends with JSON that fits it, or fails")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each event as a line of JSON on standard output")
 	return cmd
 }

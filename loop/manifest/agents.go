@@ -157,6 +157,9 @@ func (l *loader) agent(one *layer, global []eventHook) Agent {
 	if stages != nil && len(one.doc.findings) == 0 { // a line that was not understood may be what leads there
 		l.reachable(one, &a)
 	}
+	if n := one.root().get("agent").get("output"); n != nil {
+		a.Output = l.outputSchema(one, n)
+	}
 	hooksOf := global
 	if one.agentFile {
 		hooksOf = append(slices.Clip(global), l.eventHooks(one)...)

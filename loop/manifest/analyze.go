@@ -83,7 +83,7 @@ func (a *Analysis) Definition(offset int) ([]Target, check.Span) {
 		return a.modelDefinition(c.text), c.token
 	case ToScript:
 		return []Target{a.scriptTarget(c)}, c.token
-	case ToPrompt, ToScenario:
+	case ToPrompt, ToScenario, ToSchema:
 		return []Target{{Path: absolute(a.base, c.text)}}, c.token
 	}
 	if file, ok := strings.CutPrefix(c.text, "file:"); ok && c.key == "seed" {
@@ -191,7 +191,7 @@ func (a *Analysis) valueHover(c cursor, s *Setting) string {
 		}
 	case ToCommand:
 		return eventText(c.text)
-	case ToScript, ToPrompt, ToScenario:
+	case ToScript, ToPrompt, ToScenario, ToSchema:
 		return "`" + absolute(a.base, c.text) + "`"
 	}
 	return settingText(s)

@@ -197,6 +197,8 @@ func (a *Analysis) referred(c cursor, s *Setting) []Completion {
 		return a.files(".risor")
 	case ToPrompt:
 		return a.files(".md", ".txt")
+	case ToSchema:
+		return a.files(".json")
 	case ToScenario:
 		return a.files(".yaml", ".yml", ".json")
 	}

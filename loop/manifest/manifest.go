@@ -81,6 +81,7 @@ type Agent struct {
 	Name   string
 	Model  string
 	Entry  string // resolved: the first stage of the file by default
+	Output []byte // the JSON schema of a run's output; empty is any text
 	Stages []Stage
 	Hooks  []hooks.Declaration // stage and event hooks in declared order, with texts
 	Path   string              // the file; "" for the built-in agent

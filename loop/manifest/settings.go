@@ -99,6 +99,7 @@ const (
 	ToScript          // a file: a hook script
 	ToPrompt          // a file: text
 	ToScenario        // a file: a rehearsal
+	ToSchema          // a file: a JSON schema
 	ToRule            // a policy rule
 )
 
@@ -158,6 +159,7 @@ var agentSettings = []Setting{
 	{Path: "agent", Shapes: one(Fixed), Doc: "What the agent is called, which model it asks and where it starts."},
 	{Path: "agent.name", Shapes: one(Text), Doc: "The agent's name. Without it: the file's name, `default` for agent.toml."},
 	{Path: "agent.model", Shapes: one(Text), Refers: ToModel, Doc: "A name under [models]. In the user config: the model of every agent that names none."},
+	{Path: "agent.output", Shapes: one(Text), Refers: ToSchema, Doc: "A file with a JSON schema, in the folder of the manifest. A run of the agent ends with JSON that fits it, or fails. Without it: with any text."},
 	{Path: "agent.entry", Shapes: one(Text), Refers: ToStage, Doc: "The first stage. Without it: the first one in the file."},
 }
 

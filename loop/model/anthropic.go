@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -69,6 +70,9 @@ func (a *Anthropic) Stream(ctx context.Context, req loop.ModelRequest, onDelta f
 	stream := service.NewStreaming(w.ctx, params)
 	defer stream.Close()
 	r := anthropicReader{model: a.model, onDelta: onDelta, came: w.came}
+	if r.form = outputFormOf(&req); r.form != nil {
+		r.outputTool = r.form.outputTool(req.Tools)
+	}
 	for stream.Next() {
 		if err := r.event(stream.Current()); err != nil {
 			return loop.ModelAnswer{}, w.ended(ctx, a.model.Name, err, func(err error) error { return err })
@@ -126,6 +130,10 @@ type anthropicReader struct {
 	blocks  []anthropicBlock
 	usage   loop.Usage
 	reason  anthropic.StopReason
+	// outputTool is the tool whose arguments are the answer, in that form; ""
+	// where the answer is free.
+	outputTool string
+	form       *outputForm
 }
 
 // anthropicBlock is a content block while it grows.
@@ -189,6 +197,9 @@ func (r *anthropicReader) event(e anthropic.MessageStreamEventUnion) error {
 		if b.kind == "server_tool_use" {
 			r.onDelta(loop.Delta{Kind: loop.ServerToolUse, ID: b.id, Name: b.name, Data: string(arguments(b.text.String()))})
 		}
+		if r.isOutput(b) {
+			r.onDelta(loop.Delta{Kind: loop.TextDelta, Text: r.form.text(string(arguments(b.text.String())))})
+		}
 	case "message_delta":
 		r.reason = e.Delta.StopReason
 		r.count(e.Usage)
@@ -227,6 +238,11 @@ func (r *anthropicReader) grow(index int, piece string) {
 	}
 }
 
+// isOutput says that a block is the call that stands for the answer.
+func (r *anthropicReader) isOutput(b *anthropicBlock) bool {
+	return r.outputTool != "" && b.kind == "tool_use" && b.name == r.outputTool
+}
+
 // serverTool is the name of the provider's tool with that use.
 func (r *anthropicReader) serverTool(id string) string {
 	for i := range r.blocks {
@@ -260,6 +276,10 @@ func (r *anthropicReader) answer() (loop.ModelAnswer, error) {
 				out.Blocks = append(out.Blocks, loop.Block{Kind: loop.ServerBlock, Raw: raw})
 			}
 		case "tool_use":
+			if r.isOutput(b) {
+				out.Blocks = append(out.Blocks, loop.Block{Kind: loop.TextBlock, Text: r.form.text(string(arguments(b.text.String())))})
+				continue
+			}
 			out.Blocks = append(out.Blocks, loop.Block{Kind: loop.CallBlock, Call: &loop.ToolCall{ProviderID: b.id, Name: b.name, Arguments: arguments(b.text.String())}})
 		default:
 			if b.result != nil {
@@ -270,6 +290,9 @@ func (r *anthropicReader) answer() (loop.ModelAnswer, error) {
 	switch r.reason {
 	case anthropic.StopReasonToolUse:
 		out.StopReason = "tool_use"
+		if !slices.ContainsFunc(out.Blocks, func(b loop.Block) bool { return b.Kind == loop.CallBlock }) {
+			out.StopReason = "end" // the call was the answer
+		}
 	case anthropic.StopReasonMaxTokens, "model_context_window_exceeded":
 		out.StopReason = "max_tokens"
 	case anthropic.StopReasonRefusal:

@@ -21,7 +21,8 @@ const leastThinking = 1024
 // message, and the last message, which the next request repeats.
 func anthropicParams(m manifest.Model, req loop.ModelRequest) (anthropic.MessageNewParams, error) {
 	p := anthropic.MessageNewParams{Model: anthropic.Model(m.Model), MaxTokens: answerLimit(m, &req)}
-	if budget := int64(req.ThinkingBudget); budget >= leastThinking {
+	form := outputFormOf(&req)
+	if budget := int64(req.ThinkingBudget); budget >= leastThinking && form == nil { // it does not go with a tool that has to be called
 		p.Thinking = anthropic.ThinkingConfigParamOfEnabled(budget)
 		p.MaxTokens = max(p.MaxTokens, budget+leastThinking)
 	}
@@ -37,6 +38,11 @@ func anthropicParams(m manifest.Model, req loop.ModelRequest) (anthropic.Message
 	}
 	if n := len(p.Tools); n > 0 {
 		p.Tools[n-1].OfTool.CacheControl = anthropic.NewCacheControlEphemeralParam()
+	}
+	if form != nil {
+		if err := forceOutput(&p, form, req.Tools); err != nil {
+			return p, err
+		}
 	}
 	ids := wireIDs(req.Messages)
 	for _, message := range req.Messages {
@@ -61,6 +67,25 @@ func anthropicParams(m manifest.Model, req loop.ModelRequest) (anthropic.Message
 		}
 	}
 	return p, nil
+}
+
+// forceOutput has the model give its output as the arguments of a tool that it
+// has to call: every model knows that, whatever the schema. The tool stands
+// behind the cache mark of the others.
+func forceOutput(p *anthropic.MessageNewParams, form *outputForm, tools []loop.ToolSpec) error {
+	schema, err := json.Marshal(form.schema)
+	if err != nil {
+		return fmt.Errorf("the output schema: %w", err)
+	}
+	name := form.outputTool(tools)
+	tool, err := anthropicTool(loop.ToolSpec{Name: name, Description: "Gives the final output.", Schema: schema})
+	if err != nil {
+		return err
+	}
+	p.Tools = append(p.Tools, anthropic.ToolUnionParam{OfTool: &tool})
+	p.ToolChoice = anthropic.ToolChoiceParamOfTool(name)
+	p.ToolChoice.OfTool.DisableParallelToolUse = param.NewOpt(true)
+	return nil
 }
 
 // anthropicTool passes the schema through: what the SDK has no field for goes

@@ -70,7 +70,7 @@ func (o *OpenAI) Stream(ctx context.Context, req loop.ModelRequest, onDelta func
 	begin := o.options.Now()
 	stream := service.NewStreaming(w.ctx, params)
 	defer stream.Close()
-	r := openAIReader{model: o.model, onDelta: onDelta, came: w.came}
+	r := openAIReader{model: o.model, onDelta: onDelta, came: w.came, form: outputFormOf(&req)}
 	for stream.Next() {
 		r.chunk(stream.Current())
 	}
@@ -131,6 +131,7 @@ type openAIReader struct {
 	calls    []*openAICall
 	reason   string // why the message is complete; "" until it is
 	usage    loop.Usage
+	form     *outputForm // nil: the answer is free
 }
 
 // openAICall is a call while it grows.
@@ -209,7 +210,7 @@ func (r *openAIReader) answer() loop.ModelAnswer {
 	if r.thinking.Len() > 0 {
 		out.Blocks = append(out.Blocks, loop.Block{Kind: loop.ThinkingBlock, Text: r.thinking.String()})
 	}
-	if text := r.text.String() + r.refusal.String(); text != "" {
+	if text := r.form.text(r.text.String()) + r.refusal.String(); text != "" {
 		out.Blocks = append(out.Blocks, loop.Block{Kind: loop.TextBlock, Text: text})
 	}
 	for _, c := range r.calls {

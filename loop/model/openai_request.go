@@ -49,6 +49,16 @@ func openAIParams(m manifest.Model, req loop.ModelRequest) (openai.ChatCompletio
 		}
 		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(function))
 	}
+	if form := outputFormOf(&req); form != nil {
+		format := shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: form.name, Schema: form.schema}
+		if form.strict {
+			format.Strict = param.NewOpt(true)
+		}
+		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{JSONSchema: format}
+		if len(p.Tools) > 0 {
+			p.ToolChoice.OfAuto = param.NewOpt("none")
+		}
+	}
 	return p, nil
 }
 

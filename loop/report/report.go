@@ -106,6 +106,7 @@ type Event struct {
 	Status     Status          `json:"status,omitempty"`     // run_finished
 	StopReason StopReason      `json:"stopReason,omitempty"` // run_finished
 	Error      string          `json:"error,omitempty"`      // run_finished
+	Structured json.RawMessage `json:"structured,omitempty"` // run_finished: the output as a value, of a run with an output schema
 
 	ChildRunID     string `json:"childRunId,omitempty"`     // agent_spawned; agent has its name
 	ChildSessionID string `json:"childSessionId,omitempty"` // agent_spawned

@@ -32,7 +32,7 @@ const (
 // when it does, and those whose hooks may still be at work then.
 var closing = []string{
 	sessionStart, sessionEnd, sessionTurns, sessionMeta, sessionSave, systemBefore, agentStart, agentDone, agentAbort, turnAfter, usageEvent, notification,
-	toolBatchResumed,
+	toolBatchResumed, outputEvent,
 }
 
 // announcement is one event to be fired behind those before it.
@@ -118,6 +118,9 @@ func (r *activeRun) announcements(before *loop.State, e *loop.Event) []announcem
 		}
 	}
 	turned := r.turnAnnounced(add, before, e)
+	if e.Kind == loop.OutputChecked {
+		r.outputAnnounced(add, before, e)
+	}
 	if r.state.History.Len() != before.History.Len() {
 		from := before.History.Len()
 		add(sessionTurns, func(s *loop.State) map[string]any { return turnsFields(s, from) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ type asking struct {
 	waited    time.Duration // between them
 	shortened int           // how often the request was too long
 	unthought bool          // thinking of the history was refused
+	formless  bool          // an output format was refused
 	options   options       // as turn:before left them
 	tuned     bool          // it was asked
 	request   *loop.ModelRequest
@@ -55,6 +57,8 @@ func (q *asking) attempts(ctx context.Context) (loop.ModelAnswer, error) {
 			err = q.shorten(ctx, modelErr)
 		case loop.ReasoningRefused:
 			err = q.withoutThinking(ctx, modelErr)
+		case loop.Terminal:
+			err = q.withoutFormat(modelErr)
 		}
 		if err != nil {
 			return answer, q.failed(ctx, err)
@@ -144,6 +148,18 @@ func (q *asking) withoutThinking(ctx context.Context, failed *loop.ModelError) e
 	return nil
 }
 
+// withoutFormat asks without the output format that a server may have refused,
+// once: the model knows what its answer has to be, and it is checked. Any
+// other failure stays one.
+func (q *asking) withoutFormat(failed *loop.ModelError) error {
+	if q.request == nil || q.request.Output == nil || failed.Status != http.StatusBadRequest && failed.Status != http.StatusUnprocessableEntity {
+		return failed
+	}
+	q.formless, q.request = true, nil
+	q.run.note(loop.Note{Level: "warning", Text: fmt.Sprintf("the model %q cannot be held to the output schema, and is asked in words: %v", q.name, failed)})
+	return nil
+}
+
 // goOn journals an event that makes the request another one and takes the
 // state behind it. False means that the run is over.
 func (q *asking) goOn(e loop.Event) bool {
@@ -184,6 +200,9 @@ func (q *asking) assembled(ctx context.Context) (loop.ModelRequest, error) {
 		}
 	}
 	req.MaxTokens, req.ThinkingBudget = q.options.maxTokens, q.options.thinking
+	if !q.formless {
+		req.Output = s.OutputFormat()
+	}
 	if s.Forgot(originOf(q.model)) {
 		req.ThinkingBudget = 0
 	}

@@ -187,7 +187,7 @@ func (r *activeRun) askBeside(ctx context.Context, d *askedBeside, n int, questi
 		if err == nil {
 			text := answerText(a)
 			var answer json.RawMessage
-			if answer, err = jsonIn(text); err == nil {
+			if answer, err = jsonIn(text, maxDecided); err == nil {
 				err = tool.CheckValue(schema, answer)
 			}
 			if err == nil {
@@ -239,9 +239,9 @@ func answerText(a loop.ModelAnswer) string {
 }
 
 // jsonIn is the JSON value that an answer is, in a code fence too.
-func jsonIn(text string) (json.RawMessage, error) {
-	if len(text) > maxDecided {
-		return nil, fmt.Errorf("the answer has %d bytes, more than %d", len(text), maxDecided)
+func jsonIn(text string, most int) (json.RawMessage, error) {
+	if len(text) > most {
+		return nil, fmt.Errorf("the answer has %d bytes, more than %d", len(text), most)
 	}
 	if inner, fenced := strings.CutPrefix(text, "```"); fenced {
 		_, inner, _ = strings.Cut(inner, "\n")

@@ -481,6 +481,8 @@ func (r *activeRun) do(c loop.Command) {
 		r.start(func(ctx context.Context, s loop.State) { r.dispatch(ctx, c.Calls, s) })
 	case loop.CheckCalls:
 		r.start(func(ctx context.Context, s loop.State) { r.checkCalls(ctx, c, s) })
+	case loop.CheckOutput:
+		r.start(func(ctx context.Context, s loop.State) { r.checkOutput(ctx, c, s) })
 	case loop.DropCalls:
 		r.drop(c.Calls)
 	case loop.BatchEnded:

@@ -63,6 +63,7 @@ var causedBy = map[string]string{
 	"compact:end":           "TestAutoCompact",
 	"skills:deactivate":     "TestASkillIsTakenUpAndPutDown",
 
+	"output":                  "TestARunWithAnOutputSchema",
 	"turn:before":             "TestBrokenTransformsEndTheRun",
 	"system:transform":        "TestBrokenTransformsEndTheRun",
 	"context:transform":       "TestHooksChangeARequest",
@@ -157,7 +158,6 @@ var causedBy = map[string]string{
 // notYet are the events that no test here makes happen, with the reason. It
 // shrinks to nothing: an event is moved to causedBy together with its test.
 var notYet = map[string]string{
-	"output":                         "nothing asks for structured output yet",
 	"provider:input-transformations": "no provider says it in what is parsed",
 	"provider:diagnostic":            "no provider says it in what is parsed",
 }

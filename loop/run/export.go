@@ -286,6 +286,10 @@ func (m *document) event(e *report.Event) {
 		m.line("\n%s: %s", inline(e.Level), inline(e.Text))
 	case report.RunFinished:
 		m.line("\nThe run ended: %s (%s).", e.Status, e.StopReason)
+		if len(e.Structured) > 0 {
+			m.line("\nOutput:")
+			m.fenced("json", string(e.Structured))
+		}
 		if e.Error != "" {
 			m.quoted(e.Error)
 		}

@@ -67,6 +67,7 @@ func (p *pinned) forChild(sp *spawning) (*pinned, error) {
 		stage.Next, stage.Transitions, stage.Index = "", nil, 0
 		a.Stages, a.Entry = []manifest.Stage{stage}, stage.Name
 		a.Hooks = slices.Clone(a.Hooks)
+		a.Output = nil // it is the run's, which goes on behind this
 		child.Config.Agents = []manifest.Agent{a}
 		return child, nil
 	}

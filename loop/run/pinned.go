@@ -332,6 +332,9 @@ func (p *pinned) course(g *gear, instructions string) *loop.Course {
 		MaxRetries: cfg.Behavior.MaxRetries, OutputBudget: cfg.Behavior.ToolOutputBudget,
 		Wire: wireCourse(&cfg.Behavior, g.models), TodoReminder: true,
 	}
+	if len(a.Output) > 0 {
+		c.Output = &loop.OutputCourse{Schema: a.Output}
+	}
 	for _, st := range a.Stages {
 		sc := loop.StageCourse{Name: st.Name, System: st.System, MaxTurns: st.MaxTurns, Next: st.Next}
 		if sc.MaxTurns == 0 {

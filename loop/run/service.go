@@ -61,6 +61,9 @@ type StartParams struct {
 	Model     string // overrides the agent's
 	Mode      loop.Mode
 	Context   []ContextFile // what the user pointed at
+	// OutputSchema is a JSON schema that the run's output has to fit, in place
+	// of the agent's own; empty leaves that.
+	OutputSchema json.RawMessage
 }
 
 // ContextFile is a file, or lines of one, that goes along with the prompt.

@@ -129,6 +129,9 @@ func (r *activeRun) addTold(add adder, next *loop.State, e *loop.Event, c loop.C
 		add(report.RunFinished, func(v *report.Event) {
 			v.Status, v.StopReason, v.Error = statusOf(next), report.StopReason(next.Ending.Stop), next.Ending.Error
 			v.Output = &c.Text
+			if next.Status == loop.RunDone {
+				v.Structured = next.Structured
+			}
 		})
 	}
 }

@@ -66,6 +66,12 @@ func (s *Service) begin(ctx context.Context, session string, p StartParams, befo
 	if pin == nil {
 		return Started{}, &CannotStart{Findings: findings}
 	}
+	if len(p.OutputSchema) > 0 {
+		pin.agent().Output = p.OutputSchema
+	}
+	if why := outputFinding(pin.agent().Output); why != "" {
+		findings = append(findings, cannot(pin.agent().Path, why))
+	}
 	tracker := s.trackerFor(ctx, session, before.saw)
 	g, more, err := s.equip(ctx, pin, tracker)
 	findings = append(findings, more...)

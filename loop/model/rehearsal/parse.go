@@ -300,8 +300,10 @@ func (r *reader) list(n ast.Node, what string) []ast.Node {
 func (r *reader) turn(n ast.Node) Turn {
 	t := Turn{Chunks: 1, Repeat: 1, At: r.span(n)}
 	t.Line = 1 + bytes.Count(r.text[:min(t.At.Start, len(r.text))], []byte("\n"))
+	var output json.RawMessage
 	r.mapping(n, "a turn", []field{
 		{"text", func(n ast.Node) { t.Text = r.str(n, "text") }},
+		{"output", func(n ast.Node) { output = r.json(n, "output", 0) }},
 		{"thinking", func(n ast.Node) { t.Thinking = r.str(n, "thinking") }},
 		{"tool_calls", func(n ast.Node) {
 			for _, item := range r.list(n, "tool_calls") {
@@ -331,6 +333,12 @@ func (r *reader) turn(n ast.Node) Turn {
 		{"error", func(n ast.Node) { t.Error = r.failure(n) }},
 		{"when", func(n ast.Node) { t.When = r.when(n) }},
 	})
+	if output != nil {
+		if t.Text != "" {
+			r.fault(t.At, CodeWrongType, "a turn has text or output, not both")
+		}
+		t.Text = string(output)
+	}
 	return t
 }
 

@@ -33,6 +33,9 @@ func (b *bridge) startRun(ctx context.Context, p StartParams) (StartResult, erro
 		return StartResult{}, invalid("workDoneToken is a string or an integer")
 	}
 	params := run.StartParams{Prompt: p.Prompt, Agent: p.Agent, SessionID: p.SessionID, Model: p.Model, Mode: p.Mode}
+	if !isNull(p.OutputSchema) {
+		params.OutputSchema = p.OutputSchema
+	}
 	var documents []string
 	for _, item := range p.Context {
 		file, err := b.contextFile(item)

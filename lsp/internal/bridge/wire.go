@@ -96,6 +96,7 @@ type StartParams struct {
 	Context       []ContextItem   `json:"context,omitempty" doc:"what the user pointed at"`
 	Model         string          `json:"model,omitempty" doc:"a name under [models], instead of the agent's"`
 	Mode          loop.Mode       `json:"mode,omitempty" enum:"ask,plan,auto"`
+	OutputSchema  json.RawMessage `json:"outputSchema,omitempty" doc:"a JSON schema that the run's output has to fit, instead of the agent's"`
 	WorkDoneToken json.RawMessage `json:"workDoneToken,omitempty" doc:"string or integer; $/progress goes on until the run ends"`
 }
 
