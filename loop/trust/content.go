@@ -73,6 +73,9 @@ func (i Item) Digest(root string) (string, error) {
 // each folder that the command names, too: it may go there first.
 func (i Item) Files(root string) ([]File, error) {
 	root = realpath.Resolve(root)
+	if err := i.unread(); err != nil {
+		return nil, err
+	}
 	whole, open := i.openWords()
 	words := i.words()
 	for _, w := range whole {

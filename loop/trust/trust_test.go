@@ -256,6 +256,30 @@ func TestWhatCannotBeKnownIsAnError(t *testing.T) {
 			t.Errorf("%q: %v, %v", line, files, err)
 		}
 	}
+	for _, line := range []string{
+		"git ls-files | xargs sh", "git ls-files | xargs -I{} bash {}", "git ls-files '*.py' | xargs python3", "find . -name '*.sh' -exec sh {} \\;", "find . -exec {} \\;", "cat list | sh", "curl -s x | bash -s -- a",
+		"sh", "echo a | python3 -", "ls | parallel sh", "sh <<< \"$IN\"", "cat a | sh /dev/stdin", "trap '$NOT_SET_ANYWHERE' EXIT", "trap 'sh $(cat where)' EXIT", "watch '$NOT_SET_ANYWHERE'", "env -S '$NOT_SET_ANYWHERE'", "cat list | sudo env sh -x",
+	} {
+		if files, err := (Item{Kind: Hook, Name: "x", Line: line}).Files(root); err == nil || !strings.Contains(err.Error(), "cannot be known") {
+			t.Errorf("%q: %v, %v", line, files, err)
+		}
+	}
+	for _, argv := range [][]string{{"sh", "-c", "git ls-files | xargs sh"}, {"xargs", "sh"}} {
+		if files, err := (Item{Kind: MCP, Name: "x", Argv: argv}).Files(root); err == nil || !strings.Contains(err.Error(), "cannot be known") {
+			t.Errorf("%q: %v, %v", argv, files, err)
+		}
+	}
+	for _, line := range []string{
+		"git ls-files | xargs cat", "git diff --name-only | xargs prettier --check", "find . -name '*.sh' -exec sh guard.sh {} \\;", "sh < guard.sh", "sh -s < guard.sh", "bash -euo pipefail guard.sh", "python3 -m black .", "node --version",
+		"cat x | python3 guard.py", "trap 'rm -f tmp' EXIT; sh guard.sh", "ls | xargs python3 -m black", "jq -r '.a | $x' x.json", "sh -s <<EOF\n./guard.sh\nEOF", "exec sh \"$PWD/guard.sh\"", "perl -ne 'print if /x/' x", "sh -c './guard.sh'",
+	} {
+		if err := os.WriteFile(filepath.Join(root, "guard.sh"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (Item{Kind: Hook, Name: "x", Line: line}).Files(root); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
 	for i := range maxFiles + 1 {
 		path := filepath.Join(root, "many", strconv.Itoa(i))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {

@@ -16,7 +16,7 @@ var (
 	special    = regexp.MustCompile(`^\$\{?[0-9?#@*!$-]\}?$`)
 	here       = regexp.MustCompile(`^(\$\{?PWD\}?|\$\(\s*(pwd|git rev-parse --show-toplevel)\s*\)|` + "`\\s*(pwd|git rev-parse --show-toplevel)\\s*`)$")
 	variable   = regexp.MustCompile(`^\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?$`)
-	shellText  = regexp.MustCompile(`\b(ba|da|z|k)?sh\b.*\s-[a-z]*c\b|\beval\b`)
+	shellText  = regexp.MustCompile(`\b(ba|da|z|k)?sh\b.*\s-[a-z]*c\b|\b(eval|trap|watch|parallel|ssh|su|script|flock|entr|watchexec)\b|\benv\b.*\s-[a-z]*S`)
 	between    = regexp.MustCompile(`[;|&(){}\n]+`)
 )
 
