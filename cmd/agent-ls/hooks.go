@@ -16,7 +16,8 @@ func newHooksCommand(dirs *folders) *cobra.Command {
 		Use:   "hooks",
 		Short: "What hooks are declared and what they did",
 	}
-	cmd.AddCommand(newHooksListCommand(dirs), newHooksExplainCommand(dirs), newHooksTrustCommand(dirs), newHooksSchemaCommand(), newHooksImportCommand(dirs), newHooksTestCommand(dirs))
+	cmd.AddCommand(newHooksListCommand(dirs), newHooksExplainCommand(dirs), newHooksTrustCommand(dirs), newHooksSchemaCommand(), newHooksImportCommand(dirs),
+		newHooksTestCommand(dirs), newHooksReplayCommand(dirs))
 	return group(cmd)
 }
 

@@ -77,6 +77,9 @@ type bridge struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup // goroutines that talk to the client beside requests
 
+	replaysMu sync.Mutex
+	replays   map[string]func() // what cancels those whose progress is shown, by token
+
 	foldersMu sync.Mutex
 	folders   map[string]*folder // by root; kept when the client removes one, for its runs
 	closed    bool
@@ -86,7 +89,7 @@ func newBridge(opts Options, host *server.Host) *bridge {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &bridge{
 		opts: opts, host: host, log: opts.Log, ctx: ctx, cancel: cancel,
-		folders: map[string]*folder{},
+		folders: map[string]*folder{}, replays: map[string]func(){},
 	}
 	b.files = newFiles(host, opts.Disk, opts.Log)
 	b.wire = &wire{uri: host.Workspace.URI, encoding: host.Workspace.Encoding, source: b.files.source}

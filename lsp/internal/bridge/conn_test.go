@@ -96,7 +96,7 @@ func TestServerSaysWhatItServes(t *testing.T) {
 			t.Errorf("%s is not among the commands %v", c, got.ExecuteCommandProvider.Commands)
 		}
 	}
-	for _, later := range []string{"agent/replay", "agent/nothing"} {
+	for _, later := range []string{"agent/later", "agent/nothing"} {
 		if code := lsptest.Code(d.Call(later, map[string]any{}, nil)); code != -32601 {
 			t.Errorf("%s = %d, want -32601", later, code)
 		}

@@ -55,6 +55,7 @@ var methods = []method{
 	request("agent/hooks", (*bridge).hooks, HooksParams{}, HooksResult{}),
 	request("agent/setHook", (*bridge).setHook, SetHookParams{}, OK{}),
 	request("agent/explain", (*bridge).explain, ExplainParams{}, ExplainResult{}),
+	request("agent/replay", (*bridge).replay, ReplayParams{}, ReplayResult{}),
 	request("agent/undo", (*bridge).undoRun, UndoParams{}, UndoResult{}),
 	request("agent/trust", (*bridge).trust, TrustParams{}, OK{}),
 	{name: methodEvent, params: Event{}, fromServer: true, notification: true},

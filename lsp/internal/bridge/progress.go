@@ -156,8 +156,12 @@ func (r *runs) byToken(token string) string {
 	return ""
 }
 
-// progressCancelled ends the run whose progress the user cancelled.
+// progressCancelled ends the replay or the run whose progress the user
+// cancelled.
 func (b *bridge) progressCancelled(token string) {
+	if b.cancelReplay(string(compact(json.RawMessage(token)))) {
+		return
+	}
 	id := b.runs.byToken(string(compact(json.RawMessage(token))))
 	if id == "" {
 		return

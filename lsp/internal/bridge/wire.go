@@ -309,6 +309,47 @@ type Step struct {
 	Because string       `json:"because"`
 }
 
+// ReplayParams are those of agent/replay.
+type ReplayParams struct {
+	folderParam
+	URI           string          `json:"uri" doc:"the script"`
+	Text          *string         `json:"text,omitempty" doc:"its text; without it that of the open document, else of the file"`
+	Function      string          `json:"function,omitempty" doc:"one function of it; without it each that an event fires"`
+	Sessions      json.RawMessage `json:"sessions,omitempty" doc:"a list of ids, or \"last:N\" for the newest sessions; without it all of them"`
+	Limit         int             `json:"limit,omitempty" doc:"of events, the newest ones; 10000 by default, 100000 at most"`
+	WorkDoneToken json.RawMessage `json:"workDoneToken,omitempty"`
+}
+
+// ReplayResult is that of agent/replay. checked is the sum of unchanged,
+// changed and the errors that have a decision.
+type ReplayResult struct {
+	Checked   int            `json:"checked"`
+	Unchanged int            `json:"unchanged"`
+	Changed   []ReplayChange `json:"changed"`
+	Errors    []ReplayError  `json:"errors"`
+}
+
+// ReplayChange is a recorded event that the script would decide otherwise.
+type ReplayChange struct {
+	Decision  Decision `json:"decision" doc:"as it was recorded"`
+	Now       Decision `json:"now"`
+	SessionID string   `json:"sessionId"`
+	Seq       int64    `json:"seq"`
+	Because   string   `json:"because" doc:"what is new, in one line"`
+}
+
+// ReplayError is an event that cannot be played, or what is wrong with the
+// script as a whole.
+type ReplayError struct {
+	Message   string    `json:"message"`
+	Kind      string    `json:"kind" enum:"script,limit,malformed,infrastructure,unasked,unrecorded,finding,notShown"`
+	URI       string    `json:"uri,omitempty"`
+	Range     *Range    `json:"range,omitempty"`
+	SessionID string    `json:"sessionId,omitempty"`
+	Seq       int64     `json:"seq,omitempty"`
+	Decision  *Decision `json:"decision,omitempty" doc:"as it was recorded"`
+}
+
 // TrustParams are those of agent/trust.
 type TrustParams struct {
 	ID     string `json:"id" doc:"hook.0, diagnostics.go, mcp.files"`
@@ -483,7 +524,7 @@ type Failure struct {
 	URI     string   `json:"uri,omitempty"`
 	Range   *Range   `json:"range,omitempty"`
 	Stack   []string `json:"stack,omitempty" doc:"innermost first"`
-	Kind    string   `json:"kind" enum:"script,limit,malformed,infrastructure"`
+	Kind    string   `json:"kind" enum:"script,limit,malformed,infrastructure,unasked,unrecorded"`
 }
 
 // plainEvent is report.Event without its methods, if it has any.
