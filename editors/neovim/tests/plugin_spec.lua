@@ -181,6 +181,117 @@ test('cancel takes the approval down and ends the run', function()
   child:stop()
 end)
 
+local function asking(options)
+  return {
+    ['.agent-ls/agent.toml'] = workspace.manifest
+      :gsub('tools = %["%*"%]', 'tools = ["ask_user"]')
+      :gsub('%[stages.work.hooks%].*', ''),
+    ['.agent-ls/play.yaml'] = vim.json.encode({
+      turns = {
+        {
+          tool_calls = {
+            { name = 'ask_user', arguments = { header = 'Base', prompt = 'Which one?', options = options } },
+          },
+        },
+        { expect = 'postgres', text = 'So be it.' },
+      },
+    }),
+  }
+end
+
+test('a question waits for its answer, which no stray key gives', function()
+  local child = open(asking({ { label = 'sqlite' }, { label = 'postgres', description = 'a server' } }))
+  child:cmd('edit calc.go')
+  child:cmd('Agent run ask me')
+  child:wait('the question', [[return require('agent-ls.question').count() == 1]])
+  has(child:messages(), 'agent-ls asks: Base: Which one?', 'messages')
+  has(child:lua([[return require('agent-ls').statusline()]]), '1 question', 'statusline')
+  child:type('1<CR>2<CR>y<CR><Esc>a2<CR><Esc>')
+  equal(child:lua([[return require('agent-ls.question').count()]]), 1, 'questions after stray keys')
+  -- Leaving the list leaves it open.
+  child:lua([[
+    vim.ui.select = function(items, options, chosen)
+      vim.g.offered = options.prompt .. ' ' .. table.concat(vim.tbl_map(options.format_item, items), ' | ')
+      chosen(vim.g.choose and items[vim.g.choose] or nil)
+    end
+  ]])
+  child:cmd('Agent answer')
+  equal(
+    child:lua('return vim.g.offered'),
+    'Base: Which one? sqlite | postgres: a server | Answer in your own words… | Leave it unanswered',
+    'what is offered'
+  )
+  equal(child:lua([[return require('agent-ls.question').count()]]), 1, 'questions after leaving the list')
+  child:cmd('let g:choose = 2')
+  child:cmd('Agent answer')
+  child:wait_status('done')
+  equal(child:lua([[return require('agent-ls.question').count()]]), 0, 'questions after the answer')
+  child:stop()
+end)
+
+test('a question is answered in own words, and taken down by a cancel', function()
+  local child = open(asking(nil))
+  child:cmd('edit calc.go')
+  child:cmd('Agent run ask me')
+  child:wait('the question', [[return require('agent-ls.question').count() == 1]])
+  child:cmd('Agent answer postgres, please')
+  child:wait_status('done')
+  child:cmd('Agent run ask me again')
+  child:wait('the question', [[return require('agent-ls.question').count() == 1]])
+  child:cmd('Agent cancel')
+  child:wait_status('cancelled')
+  child:wait('the question to go', [[return require('agent-ls.question').count() == 0]])
+  child:stop()
+end)
+
+test('what a sub-agent does stands in the log of the run that spawned it', function()
+  local child = open({
+    ['.agent-ls/play.yaml'] = vim.json.encode({
+      turns = {
+        { when = { depth = 0 }, tool_calls = { { name = 'spawn', arguments = { prompt = 'look' } } } },
+        {
+          when = { depth = 1 },
+          text = 'I look around.',
+          tool_calls = { { name = 'read_file', arguments = { path = 'calc.go' } } },
+        },
+        { when = { depth = 1 }, text = 'Seen.' },
+        { when = { depth = 0 }, text = 'All seen.' },
+      },
+    }),
+  })
+  local log = [[
+    local runs = require('agent-ls.runs')
+    return table.concat(vim.api.nvim_buf_get_lines(runs.runs[runs.newest].log, 0, -1, false), '\n')
+  ]]
+  child:cmd('edit calc.go')
+  child:cmd('Agent run look around')
+  child:wait_status('done')
+  local live = child:lua(log)
+  has(live, '⤷ sub-agent', 'log')
+  has(live, '\n  I look around.\n', 'log')
+  has(live, '\n  → read_file', 'log')
+  has(live, '\n  sub-agent done', 'log')
+  -- The record of the session shows the same.
+  local session = child:lua([[local r = require('agent-ls.runs'); return r.runs[r.newest].session]])
+  child:cmd('%bwipeout!')
+  child:lua([[require('agent-ls.runs').runs = {}]])
+  child:cmd('edit calc.go')
+  child:lua([[vim.ui.select = function(items, _, chosen) chosen(items[1]) end]])
+  child:cmd('Agent sessions')
+  child:wait(
+    'the record',
+    [[
+    local runs = require('agent-ls.runs')
+    local run = runs.newest and runs.runs[runs.newest]
+    return run and run.replayed
+  ]]
+  )
+  local recorded = child:lua(log)
+  has(recorded, '\n  I look around.\n', 'the record of ' .. session)
+  has(recorded, '\n  sub-agent done', 'the record of ' .. session)
+  child:stop()
+end)
+
 test('what was open when the editor died is shown again', function()
   local root, env = workspace.make()
   local first = Child.start(root, env)
@@ -228,6 +339,7 @@ test('health, help and subcommands', function()
   child:cmd('help agent-ls-approvals')
   has(child:lua('return vim.fn.bufname()'), 'agent-ls.txt', 'help')
   equal(child:lua([[return vim.fn.getcompletion('Agent ', 'cmdline')]]), {
+    'answer',
     'approve',
     'cancel',
     'decisions',

@@ -70,6 +70,9 @@ function M.make(changed)
   return root, env
 end
 
+--- The manifest of a workspace that is not told otherwise.
+M.manifest = files['.agent-ls/agent.toml']
+
 M.write = write
 
 --- @return string

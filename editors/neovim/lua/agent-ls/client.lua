@@ -18,7 +18,7 @@ function M.config()
       -- Neovim applies versioned edits, though it does not say so.
       workspace = { workspaceEdit = { documentChanges = true } },
       experimental = {
-        agent = { version = 1, approvals = true, events = true, decisions = true, save = true },
+        agent = { version = 1, approvals = true, questions = true, events = true, decisions = true, save = true },
       },
     },
     handlers = M.handlers(),
@@ -28,6 +28,7 @@ function M.config()
     on_exit = function(_, _, client_id)
       vim.schedule(function()
         require('agent-ls.approval').forget(client_id)
+        require('agent-ls.question').forget(client_id)
       end)
     end,
   }
@@ -44,6 +45,9 @@ function M.handlers()
     -- Neovim runs this in a coroutine of its own: the answer may take hours.
     ['agent/approve'] = function(_, approval, ctx)
       return require('agent-ls.approval').ask(approval, ctx.client_id)
+    end,
+    ['agent/ask'] = function(_, question, ctx)
+      return require('agent-ls.question').ask(question, ctx.client_id)
     end,
     ['agent/approvalResolved'] = function(_, resolved)
       require('agent-ls.approval').resolved(resolved)
@@ -126,6 +130,11 @@ function M.pending(client)
     end
     for _, approval in ipairs(result.approvals or {}) do
       require('agent-ls.approval').again(approval, client.id)
+    end
+    for _, question in ipairs(result.questions or {}) do
+      if not question.elsewhere then
+        require('agent-ls.question').again(question, client.id)
+      end
     end
   end)
 end

@@ -32,17 +32,43 @@ local function context_of(args)
   }
 end
 
-local function show_events(session)
+--- Gathers what a session recorded, with what its sub-agents did where they were spawned.
+local function gather(session, done)
   client().request('agent/events', { sessionId = session }, function(result)
+    local all = {}
+    local function from(i)
+      local e = result.events[i]
+      if not e then
+        return done(all)
+      end
+      all[#all + 1] = e
+      if e.type ~= 'agent_spawned' or not e.childSessionId then
+        return from(i + 1)
+      end
+      gather(e.childSessionId, function(below)
+        vim.list_extend(all, below)
+        from(i + 1)
+      end)
+    end
+    from(1)
+  end)
+end
+
+local function show_events(session)
+  gather(session, function(events)
     local last
-    for _, e in ipairs(result.events) do
-      last = e.runId
+    for _, e in ipairs(events) do
+      if (e.depth or 0) == 0 then
+        last = e.runId
+      end
       if not (runs().runs[e.runId] and runs().runs[e.runId].replayed) then
         runs().event(e)
       end
     end
+    for _, e in ipairs(events) do
+      runs().runs[e.runId].replayed = true
+    end
     if last then
-      runs().runs[last].replayed = true
       runs().open(last)
     end
   end)
@@ -131,6 +157,19 @@ subcommands.approve = {
   end,
   complete = function()
     return require('agent-ls.approval').words()
+  end,
+}
+
+subcommands.answer = {
+  doc = '[TEXT]  answer the open question; alone: choose or write the answer',
+  run = function(rest)
+    if rest == '' then
+      return require('agent-ls.question').show()
+    end
+    require('agent-ls.question').answer(rest)
+  end,
+  complete = function()
+    return require('agent-ls.question').words()
   end,
 }
 

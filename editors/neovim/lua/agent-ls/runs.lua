@@ -3,7 +3,8 @@ local text = require('agent-ls.text')
 
 local M = {}
 
---- @type table<string, { status: string, stage: string, session: string, log: integer? }>
+--- `within` is the run whose log a sub-agent's run is told in.
+--- @type table<string, { status: string, stage: string, session: string, log: integer?, within: string? }>
 M.runs = {}
 --- The newest run's id.
 M.newest = nil
@@ -62,6 +63,12 @@ local show = {
   tool_finished = function(e)
     return ('  %s'):format(e.outcome or '')
   end,
+  agent_spawned = function(e)
+    return '⤷ sub-agent ' .. (e.agent or '?')
+  end,
+  question_asked = function()
+    return '  the agent asks: :Agent answer'
+  end,
   approval_requested = function()
     return '  approval needed: :Agent approve'
   end,
@@ -78,6 +85,9 @@ local show = {
     return (e.level or 'info') .. ': ' .. (e.text or '')
   end,
   run_finished = function(e)
+    if (e.depth or 0) > 0 then
+      return ('sub-agent %s'):format(e.status) .. (e.error and ': ' .. e.error or '')
+    end
     local line = ('run %s (%s)'):format(e.status, e.stopReason)
     return e.error and line .. ': ' .. e.error or line
   end,
@@ -90,17 +100,25 @@ function M.event(e)
   if not run then
     run = { status = 'running', stage = e.stage, session = e.sessionId }
     M.runs[e.runId] = run
+    local parent = e.parentRunId and M.runs[e.parentRunId]
+    if parent then
+      run.within = parent.within or e.parentRunId
+    end
     if (e.depth or 0) == 0 then
       M.newest = e.runId
     end
   end
   run.stage = e.stage or run.stage
-  if e.type == 'text_delta' then
+  if e.type == 'question_closed' then
+    require('agent-ls.question').closed(e.id)
+  end
+  if run.within then
+    M.nested(e, run)
+  elseif e.type == 'text_delta' then
     append(e.runId, e.text, not run.streaming)
     run.streaming = true
     return
-  end
-  if e.type == 'message' then
+  elseif e.type == 'message' then
     if not run.streaming then
       append(e.runId, e.text, true)
     end
@@ -113,6 +131,17 @@ function M.event(e)
     run.status = e.status
   end
   vim.cmd.redrawstatus()
+end
+
+--- Tells an event of a sub-agent in the log of the run at the top, indented. Several may write at once, so that
+--- their texts come whole.
+function M.nested(e, run)
+  local told = e.type == 'message' and e.text or show[e.type] and show[e.type](e)
+  if told then
+    M.runs[run.within].streaming = false
+    local indent = ('  '):rep(e.depth or 1)
+    append(run.within, indent .. told:gsub('\n(.)', '\n' .. indent .. '%1'), true)
+  end
 end
 
 --- Opens the log of a run in a split below, keeping the focus.
@@ -142,8 +171,8 @@ end
 --- @return string
 function M.statusline()
   local run = M.newest and M.runs[M.newest]
-  local open = require('agent-ls.approval').count()
-  if not run and open == 0 then
+  local open, asks = require('agent-ls.approval').count(), require('agent-ls.question').count()
+  if not run and open == 0 and asks == 0 then
     return ''
   end
   local parts = { 'agent: ' .. (run and run.status or 'waiting') }
@@ -152,6 +181,9 @@ function M.statusline()
   end
   if open > 0 then
     parts[#parts + 1] = open == 1 and '1 approval' or open .. ' approvals'
+  end
+  if asks > 0 then
+    parts[#parts + 1] = asks == 1 and '1 question' or asks .. ' questions'
   end
   return table.concat(parts, ', ')
 end
