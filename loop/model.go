@@ -114,6 +114,19 @@ type ModelAnswer struct {
 	StopReason string // "end", "tool_use", "max_tokens", "refusal"
 	// Origin is ModelInfo.Origin of the model that answered; the driver sets it.
 	Origin string `json:",omitempty"`
+	// Remarks are what the provider says about the answer beside it. Dropped
+	// counts the parts of earlier reasoning that it left out of the request by
+	// itself, DroppedDetails is what it tells of them, in JSON.
+	Remarks        []Remark        `json:",omitempty"`
+	Dropped        int             `json:",omitempty"`
+	DroppedDetails json.RawMessage `json:",omitempty"`
+}
+
+// Remark is a provider's own word about an answer, such as why it refused.
+type Remark struct {
+	Code    string          // the provider's name for it, "" if it has none
+	Message string          // in words
+	Details json.RawMessage `json:",omitempty"` // what else it tells, in JSON
 }
 
 // ErrorClass says what may be done about a model's error.

@@ -134,6 +134,8 @@ type anthropicReader struct {
 	// where the answer is free.
 	outputTool string
 	form       *outputForm
+	remarks    []loop.Remark
+	dropped    []json.RawMessage // reasoning that the provider left out of the request
 }
 
 // anthropicBlock is a content block while it grows.
@@ -156,6 +158,7 @@ func (r *anthropicReader) event(e anthropic.MessageStreamEventUnion) error {
 	case "message_start":
 		u := e.Message.Usage
 		r.usage = loop.Usage{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheReadInputTokens, CacheWrite: u.CacheCreationInputTokens}
+		r.remarked(e.Message.RawJSON())
 	case "content_block_start":
 		if e.Index != int64(len(r.blocks)) {
 			return r.malformed("a block out of order")
@@ -203,6 +206,7 @@ func (r *anthropicReader) event(e anthropic.MessageStreamEventUnion) error {
 	case "message_delta":
 		r.reason = e.Delta.StopReason
 		r.count(e.Usage)
+		r.remarked(e.RawJSON())
 	case "message_stop":
 		r.stopped = true
 	}
@@ -258,7 +262,14 @@ func (r *anthropicReader) malformed(what string) error {
 }
 
 func (r *anthropicReader) answer() (loop.ModelAnswer, error) {
-	out := loop.ModelAnswer{Usage: cost(r.model, r.usage)}
+	out := loop.ModelAnswer{Usage: cost(r.model, r.usage), Remarks: r.remarks, Dropped: len(r.dropped)}
+	if len(r.dropped) > 0 {
+		details, err := json.Marshal(r.dropped)
+		if err != nil {
+			return out, r.malformed("a report that cannot be read")
+		}
+		out.DroppedDetails = details
+	}
 	for i := range r.blocks {
 		b := &r.blocks[i]
 		if !b.whole {

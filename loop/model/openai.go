@@ -132,6 +132,7 @@ type openAIReader struct {
 	reason   string // why the message is complete; "" until it is
 	usage    loop.Usage
 	form     *outputForm // nil: the answer is free
+	remarks  []loop.Remark
 }
 
 // openAICall is a call while it grows.
@@ -146,6 +147,9 @@ func (r *openAIReader) chunk(c openai.ChatCompletionChunk) {
 	if u := c.Usage; u.PromptTokens > 0 || u.CompletionTokens > 0 {
 		cached := u.PromptTokensDetails.CachedTokens
 		r.usage = loop.Usage{Input: u.PromptTokens - cached, Output: u.CompletionTokens, CacheRead: cached}
+	}
+	if extra, ok := c.JSON.ExtraFields["warnings"]; ok {
+		r.warned(extra.Raw())
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
@@ -179,6 +183,13 @@ func (r *openAIReader) chunk(c openai.ChatCompletionChunk) {
 		if choice.FinishReason != "" {
 			r.reason = choice.FinishReason
 		}
+		if choice.FinishReason == "content_filter" && len(r.remarks) < maxRemarks {
+			said := loop.Remark{Code: "content_filter", Message: "the provider's filter stopped the answer"}
+			if extra, ok := choice.JSON.ExtraFields["content_filter_results"]; ok {
+				said.Details = json.RawMessage(extra.Raw())
+			}
+			r.remarks = append(r.remarks, said)
+		}
 	}
 }
 
@@ -206,7 +217,7 @@ func (r *openAIReader) call(d openai.ChatCompletionChunkChoiceDeltaToolCall) {
 }
 
 func (r *openAIReader) answer() loop.ModelAnswer {
-	out := loop.ModelAnswer{Usage: cost(r.model, r.usage), StopReason: "end"}
+	out := loop.ModelAnswer{Usage: cost(r.model, r.usage), StopReason: "end", Remarks: r.remarks}
 	if r.thinking.Len() > 0 {
 		out.Blocks = append(out.Blocks, loop.Block{Kind: loop.ThinkingBlock, Text: r.thinking.String()})
 	}

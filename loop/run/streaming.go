@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -36,7 +37,26 @@ func (r *activeRun) streamed(ctx context.Context, q *asking, req loop.ModelReque
 			return map[string]any{"text": w.text.String()}
 		})
 	}
+	if err == nil {
+		r.remarked(ctx, q, &answer)
+	}
 	return answer, err
+}
+
+// remarked tells of what the provider says beside its answer.
+func (r *activeRun) remarked(ctx context.Context, q *asking, answer *loop.ModelAnswer) {
+	if answer.Dropped > 0 {
+		r.hear(ctx, &q.state, "provider:input-transformations", "", func() map[string]any {
+			return map[string]any{"model": q.name, "dropped": int64(answer.Dropped), "details": plainOrNil(string(answer.DroppedDetails))}
+		})
+		r.note(loop.Note{Level: "info", Text: fmt.Sprintf("the provider of the model %q left %d parts of earlier reasoning out of the request", q.name, answer.Dropped)})
+	}
+	for _, said := range answer.Remarks {
+		r.hear(ctx, &q.state, "provider:diagnostic", "", func() map[string]any {
+			return map[string]any{"model": q.name, "code": said.Code, "message": said.Message, "details": plainOrNil(string(said.Details))}
+		})
+		r.note(loop.Note{Level: "info", Text: fmt.Sprintf("the provider of the model %q says: %s", q.name, said.Message)})
+	}
 }
 
 // streamWatch tells hooks what arrives of an answer.
