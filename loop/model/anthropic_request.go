@@ -115,6 +115,17 @@ func anthropicTool(t loop.ToolSpec) (anthropic.ToolParam, error) {
 			tool.InputSchema.ExtraFields[key] = value
 		}
 	}
+	if len(tool.InputSchema.ExtraFields) > 1 {
+		// The SDK writes several of them in any order, and a request that
+		// differs from the last one misses the cache.
+		schema["type"] = json.RawMessage(`"object"`)
+		ordered, err := json.Marshal(schema)
+		if err != nil {
+			return tool, fmt.Errorf("the schema of the tool %s: %w", t.Name, err)
+		}
+		tool.InputSchema = param.Override[anthropic.ToolInputSchemaParam](json.RawMessage(ordered))
+		return tool, nil
+	}
 	if tool.InputSchema.Properties == nil {
 		tool.InputSchema.Properties = json.RawMessage("{}") // else the SDK leaves the whole schema out
 	}
