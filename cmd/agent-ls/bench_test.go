@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -104,17 +105,32 @@ func bareStart(b *testing.B, dir string) {
 	}
 }
 
-// ownProgram is this test's program as agent-ls, away from the user's settings.
+// ownProgram is the program as it is shipped, away from the user's settings.
+// A test's program has the tests in it, and takes their memory.
 func ownProgram(b *testing.B, dir string, args ...string) *exec.Cmd {
 	b.Helper()
-	self, err := os.Executable()
+	built, err := shipped()
 	if err != nil {
 		b.Fatal(err)
 	}
-	cmd := exec.Command(self, args...)
-	cmd.Env = append(crashEnv(dir), programVariable+"=1")
+	cmd := exec.Command(built, args...)
+	cmd.Env = crashEnv(dir)
 	return cmd
 }
+
+// shipped builds the program, once. It stays in the folder for temporary
+// files under one name, so that there is one at most.
+var shipped = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(os.TempDir(), fmt.Sprintf("agent-ls-bench-%d", os.Getuid()))
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return "", err
+	}
+	path = filepath.Join(path, "agent-ls.exe")
+	if out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	return path, nil
+})
 
 func benchWorkspace(b *testing.B, dir, userConfig string) (root string) {
 	b.Helper()

@@ -7,13 +7,16 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"agent-ls/loop"
 	"agent-ls/loop/agent"
+	"agent-ls/loop/manifest"
 	"agent-ls/loop/report"
 	"agent-ls/loop/run"
+	"agent-ls/loop/sandbox"
 )
 
 func newRunCommand(dirs *folders) *cobra.Command {
@@ -91,6 +94,11 @@ func runOnce(ctx context.Context, dirs *folders, asJSON bool, start func(context
 	if asJSON {
 		screen.json = os.Stdout
 	}
+	// Whether the sandbox works here is found out by starting it, which need not
+	// wait until the journal is open; the run asks for what was found.
+	var trying sync.WaitGroup
+	trying.Go(func() { sandbox.Detect(manifest.Sandbox{}, sandbox.Dirs{Root: dirs.root}) })
+	defer trying.Wait()
 	a, err := dirs.open(screen, quiet())
 	if err != nil {
 		return failed("%v", err)

@@ -1,10 +1,10 @@
 package check
 
 import (
-	"regexp"
 	"slices"
 
 	"agent-ls/hooks/contract"
+	"agent-ls/hooks/lazyexp"
 	"agent-ls/hooks/syntax"
 )
 
@@ -115,7 +115,7 @@ func resolve(t *syntax.Tree, r *report, opts Options) *names {
 	return n
 }
 
-var definition = regexp.MustCompile(`(?:func\s+)([\pL_][\pL\pN_]*)|([\pL_][\pL\pN_]*)\s*(?::=|=|,)|(?:import|as|var|const)\s+([\pL_][\pL\pN_]*)`)
+var definition = lazyexp.New(`(?:func\s+)([\pL_][\pL\pN_]*)|([\pL_][\pL\pN_]*)\s*(?::=|=|,)|(?:import|as|var|const)\s+([\pL_][\pL\pN_]*)`)
 
 // maybeDefined lists names that lines which do not parse seem to define.
 func maybeDefined(t *syntax.Tree) map[string]bool {

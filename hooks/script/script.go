@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/risor-io/risor/parser"
 	"github.com/risor-io/risor/token"
 
+	"agent-ls/hooks/lazyexp"
 	"agent-ls/hooks/worker/wire"
 )
 
@@ -152,7 +152,7 @@ func lines(text []byte) string {
 	return string(b)
 }
 
-var compilePlace = regexp.MustCompile(`(?s)^(.*?)\n*location: .*:(\d+):(\d+) \(line`)
+var compilePlace = lazyexp.New(`(?s)^(.*?)\n*location: .*:(\d+):(\d+) \(line`)
 
 // located finds where a script is wrong in what the parser, the weaver or the
 // compiler says.

@@ -1,11 +1,12 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"agent-ls/hooks/lazyexp"
 )
 
 // A shell reads some text a second time: arithmetic, the subscript in a
@@ -14,11 +15,11 @@ import (
 // that is not known is listed wherever such text is more than plain numbers.
 
 var (
-	number     = regexp.MustCompile(`^(0[xX][0-9a-fA-F]+|[0-9]+(#[0-9a-zA-Z]+)?)$`)
-	signed     = regexp.MustCompile(`^[-+]?[0-9]+$`)
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	subscript  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\[`)
-	setsPlain  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
+	number     = lazyexp.New(`^(0[xX][0-9a-fA-F]+|[0-9]+(#[0-9a-zA-Z]+)?)$`)
+	signed     = lazyexp.New(`^[-+]?[0-9]+$`)
+	identifier = lazyexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	subscript  = lazyexp.New(`^[A-Za-z_][A-Za-z0-9_]*\[`)
+	setsPlain  = lazyexp.New(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
 )
 
 // evaluated are variables whose values a shell evaluates by itself.
@@ -174,7 +175,7 @@ func plainParam(p *syntax.ParamExp) bool {
 
 // literal tells whether a word of a test or of arithmetic is what a pattern
 // says, or a number that the shell itself keeps.
-func literal(x syntax.Node, pattern *regexp.Regexp) bool {
+func literal(x syntax.Node, pattern *lazyexp.Pattern) bool {
 	w, ok := x.(*syntax.Word)
 	if !ok {
 		return false

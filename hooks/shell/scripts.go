@@ -1,9 +1,10 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"agent-ls/hooks/lazyexp"
 )
 
 // scriptOptions are the options of a command whose values a shell runs.
@@ -30,10 +31,10 @@ var scriptOptionsOf = map[string]scriptOptions{
 }
 
 var (
-	sedRuns   = regexp.MustCompile(`(^|[^\w\s]|[0-9IM\n])\s*e(\s|$|[;}])|[^\w\s][gpiImM0-9]*e[gpiImM0-9]*\s*($|[;}\n])`)
-	awkRuns   = regexp.MustCompile(`system|getline|print(.*[^|])?\|($|[^|])|@load`)
-	editorRun = regexp.MustCompile(`!|system|exe|call|py|lua|perl|ruby|term|make|grep|source|^so`)
-	gitKeys   = regexp.MustCompile(`(?i)pager|editor|command|\.cmd$|program|external|textconv|helper|hookspath|fsmonitor|\.clean$|\.smudge$|\.process$|driver|include|askpass|proxy|protocol|uploadpack|receivepack|browser|^man\.`)
+	sedRuns   = lazyexp.New(`(^|[^\w\s]|[0-9IM\n])\s*e(\s|$|[;}])|[^\w\s][gpiImM0-9]*e[gpiImM0-9]*\s*($|[;}\n])`)
+	awkRuns   = lazyexp.New(`system|getline|print(.*[^|])?\|($|[^|])|@load`)
+	editorRun = lazyexp.New(`!|system|exe|call|py|lua|perl|ruby|term|make|grep|source|^so`)
+	gitKeys   = lazyexp.New(`(?i)pager|editor|command|\.cmd$|program|external|textconv|helper|hookspath|fsmonitor|\.clean$|\.smudge$|\.process$|driver|include|askpass|proxy|protocol|uploadpack|receivepack|browser|^man\.`)
 	// alternative are names under which a command goes by as well.
 	alternative = map[string]string{"gtar": "tar", "bsdtar": "tar", "gsed": "sed", "gawk": "awk", "mawk": "awk", "nawk": "awk", "vi": "vim", "nvim": "vim", "ex": "vim", "view": "vim", "vimdiff": "vim", "gvim": "vim", "lldb": "gdb", "bunx": "npx", "byobu": "screen", "zellij": "screen"}
 )

@@ -1,9 +1,10 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"agent-ls/hooks/lazyexp"
 )
 
 // starter describes a command that starts the command in its arguments.
@@ -141,7 +142,7 @@ func (r *reader) unwrap(cmd Command, s scope) {
 // measuring are the parts of perf that run a command.
 var measuring = []string{"stat", "record", "trace", "mem", "c2c", "kvm", "lock", "sched", "ftrace", "top", "kmem", "timechart"}
 
-var architecture = regexp.MustCompile(`^(i[3-6]86|athlon|x86_64|uname26|ppc(32|64)?(le)?|s390x?|sparc(32|64)?(bash)?|mips(32|64)?|arm|armv[678][lbh]|armh|aarch64|alpha|parisc(32|64)?)$`)
+var architecture = lazyexp.New(`^(i[3-6]86|athlon|x86_64|uname26|ppc(32|64)?(le)?|s390x?|sparc(32|64)?(bash)?|mips(32|64)?|arm|armv[678][lbh]|armh|aarch64|alpha|parisc(32|64)?)$`)
 
 // starterOf finds a command in the table, or by what its name is like.
 func starterOf(name string) (starter, bool) {

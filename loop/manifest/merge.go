@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/viper"
 
 	"agent-ls/hooks/check"
+	"agent-ls/hooks/lazyexp"
 	"agent-ls/loop/realpath"
 	"agent-ls/loop/tool/toolname"
 )
@@ -23,7 +23,7 @@ func (l *loader) everyLayer() []*layer {
 	return append([]*layer{l.org}, l.layers...)
 }
 
-var ruleForm = regexp.MustCompile(`(?s)^\s*([A-Za-z0-9_*-]+)\s*(?:\((.*)\))?\s*$`)
+var ruleForm = lazyexp.New(`(?s)^\s*([A-Za-z0-9_*-]+)\s*(?:\((.*)\))?\s*$`)
 
 // policy adds up the rules of all layers.
 func (l *loader) policy() {

@@ -2,13 +2,13 @@ package manifest
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/contract"
+	"agent-ls/hooks/lazyexp"
 )
 
 // row is a place in the table of settings: the table as a tree.
@@ -292,9 +292,9 @@ func (v *validator) allowed(e *entry, s *Setting, path []string) bool {
 	return false
 }
 
-var keyLike = regexp.MustCompile(`(?:^|[\s=:"'])(?:sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|Bearer\s+[A-Za-z0-9._~+/-]{16,}=*)`)
+var keyLike = lazyexp.New(`(?:^|[\s=:"'])(?:sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|Bearer\s+[A-Za-z0-9._~+/-]{16,}=*)`)
 
-var secretNames = regexp.MustCompile(`(?i)^(authorization|proxy-authorization|x-api-key|api-key|x-auth-token|cookie)$|(?i)(_|^)(api_?key|token|secret|password)$`)
+var secretNames = lazyexp.New(`(?i)^(authorization|proxy-authorization|x-api-key|api-key|x-auth-token|cookie)$|(?i)(_|^)(api_?key|token|secret|password)$`)
 
 // secrets looks for literal keys in strings; what it finds is not printed.
 func (v *validator) secrets(n *node, path []string, e *entry) {

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"sort"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"agent-ls/hooks/check"
+	"agent-ls/hooks/lazyexp"
 )
 
 const (
@@ -41,7 +41,7 @@ type document struct {
 }
 
 // resumable matches the lines on which reading can go on after a mistake.
-var resumable = regexp.MustCompile(`^[ \t]*(\[{1,2}[ \t]*["'A-Za-z0-9_-]|("[^"\n]*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*[=.])`)
+var resumable = lazyexp.New(`^[ \t]*(\[{1,2}[ \t]*["'A-Za-z0-9_-]|("[^"\n]*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*[=.])`)
 
 // parseTOML reads a settings file. The findings' paths are path.
 func parseTOML(path string, text []byte) *document {

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"agent-ls/hooks/lazyexp"
 	"agent-ls/loop"
 )
 
@@ -20,10 +20,10 @@ import (
 const maxErrorText = 500
 
 // overflow matches how servers say that a request is too long.
-var overflow = regexp.MustCompile(`(?i)context[ _-]?(length|window|size|limit)|prompt (is|was) too long|too many (input |prompt )?tokens|maximum (context|prompt|input)|input (is|was) too long|exceeds? the (available|maximum|model'?s?) (context|input|token)|request_too_large|reduce the length of`)
+var overflow = lazyexp.New(`(?i)context[ _-]?(length|window|size|limit)|prompt (is|was) too long|too many (input |prompt )?tokens|maximum (context|prompt|input)|input (is|was) too long|exceeds? the (available|maximum|model'?s?) (context|input|token)|request_too_large|reduce the length of`)
 
 // reasoning matches how servers say that they do not take thinking back.
-var reasoning = regexp.MustCompile("(?i)(invalid|missing|expired|unknown|malformed)[^.]{0,40}signature|signature[^.]{0,60}(thinking|reasoning)|(thinking|reasoning)[^.]{0,40}signature|expected .?(redacted_)?thinking|thinking.{0,3} blocks?.{0,80}(cannot be modified|must remain|not (allowed|supported|valid))|reasoning (item|content|state).{0,80}(not found|invalid|expired|without)")
+var reasoning = lazyexp.New("(?i)(invalid|missing|expired|unknown|malformed)[^.]{0,40}signature|signature[^.]{0,60}(thinking|reasoning)|(thinking|reasoning)[^.]{0,40}signature|expected .?(redacted_)?thinking|thinking.{0,3} blocks?.{0,80}(cannot be modified|must remain|not (allowed|supported|valid))|reasoning (item|content|state).{0,80}(not found|invalid|expired|without)")
 
 // classify says what may be done about an answer with this status. The kind
 // is the server's own word for the error.

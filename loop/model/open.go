@@ -10,10 +10,10 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
+	"agent-ls/hooks/lazyexp"
 	"agent-ls/loop"
 	"agent-ls/loop/manifest"
 )
@@ -99,7 +99,7 @@ func answerLimit(m manifest.Model, req *loop.ModelRequest) int64 {
 	return int64(most)
 }
 
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = lazyexp.New(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // headers fills in ${NAME} from the environment.
 func headers(m manifest.Model, getenv func(string) string) (map[string]string, error) {

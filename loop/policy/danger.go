@@ -1,9 +1,10 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"agent-ls/hooks/lazyexp"
 )
 
 // danger says which arguments make a command execute or write something that
@@ -100,7 +101,7 @@ var sameAs = map[string]string{
 	"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "fish": "sh", "ash": "sh", "mksh": "sh",
 }
 
-var versioned = regexp.MustCompile(`^([a-z+]+)-?[0-9][0-9.]*$`)
+var versioned = lazyexp.New(`^([a-z+]+)-?[0-9][0-9.]*$`)
 
 // dangerOf is the row of a command.
 func dangerOf(name string) danger {
@@ -211,9 +212,9 @@ func (d danger) letter(option, word string) bool {
 }
 
 var (
-	sedPlain = regexp.MustCompile(`^\s*(?:(?:[0-9]+|\$|/(?:[^/\\]|\\.)*/)(?:\s*,\s*(?:[0-9]+|\$|\+[0-9]+|/(?:[^/\\]|\\.)*/))?\s*!?\s*)?(?:[pdqQ=nNgGhHxD]\s*|s(?:/(?:[^/\\]|\\.)*/(?:[^/\\]|\\.)*/|\|(?:[^|\\]|\\.)*\|(?:[^|\\]|\\.)*\||#(?:[^#\\]|\\.)*#(?:[^#\\]|\\.)*#)[gpiI0-9]*\s*)$`)
-	awkRuns  = regexp.MustCompile(`system|getline|[|@]`)
-	awkWords = regexp.MustCompile(`system|getline|[|>@]|ENVIRON|close|fflush|-f`)
+	sedPlain = lazyexp.New(`^\s*(?:(?:[0-9]+|\$|/(?:[^/\\]|\\.)*/)(?:\s*,\s*(?:[0-9]+|\$|\+[0-9]+|/(?:[^/\\]|\\.)*/))?\s*!?\s*)?(?:[pdqQ=nNgGhHxD]\s*|s(?:/(?:[^/\\]|\\.)*/(?:[^/\\]|\\.)*/|\|(?:[^|\\]|\\.)*\|(?:[^|\\]|\\.)*\||#(?:[^#\\]|\\.)*#(?:[^#\\]|\\.)*#)[gpiI0-9]*\s*)$`)
+	awkRuns  = lazyexp.New(`system|getline|[|@]`)
+	awkWords = lazyexp.New(`system|getline|[|>@]|ENVIRON|close|fflush|-f`)
 )
 
 // sedScript flags a script that is more than printing, deleting and replacing.

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"agent-ls/hooks/lazyexp"
 	"agent-ls/hooks/shell"
 	"agent-ls/loop"
 	"agent-ls/loop/realpath"
@@ -237,7 +237,7 @@ func knownArgs(c shell.Command) []string {
 	return out
 }
 
-var bareName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
+var bareName = lazyexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
 // allow looks for a rule that allows a command; without one it asks.
 func (l *line) allow(c shell.Command) {

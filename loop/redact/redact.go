@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Mask stands where a secret was.
@@ -55,25 +56,31 @@ func ordinary(value string) bool {
 // pattern is one form of secrets: what matches is masked, but for the groups
 // "before" and "after".
 type pattern struct {
-	find *regexp.Regexp
+	find func() *regexp.Regexp
 	with string
 	sign []string // one of these is in every text that can match, lower case; nil: none known
 }
 
 var patterns = []pattern{
-	{regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`), Mask, []string{"private key-----"}},
-	{regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{8,}`), Mask, []string{"sk-"}},
-	{regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{30,})`), Mask, []string{"gh", "glpat-", "npm_"}},
-	{regexp.MustCompile(`\bxox[a-z]-[A-Za-z0-9-]{8,}`), Mask, []string{"xox"}},
-	{regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{12,}\b`), Mask, []string{"akia", "asia"}},
-	{regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{30,}`), Mask, []string{"aiza"}},
-	{regexp.MustCompile(`\b[sr]k_(?:live|test)_[0-9A-Za-z]{12,}`), Mask, []string{"k_live_", "k_test_"}},
-	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), Mask, []string{"eyj"}},
-	{regexp.MustCompile(`(?i)\b(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)[A-Za-z0-9._~+/=-]{4,}`), "${1}" + Mask, []string{"authorization"}},
-	{regexp.MustCompile(`(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{16,}`), "${1}" + Mask, []string{"bearer"}},
-	{regexp.MustCompile(`(://[^\s/:@"'<>]*:)[^\s/@"'<>]+@`), "${1}" + Mask + "@", []string{"://"}},
-	{regexp.MustCompile(`(?i)([A-Z0-9_-]*(?:API[_-]?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|ACCESS[_-]?KEY|PRIVATE[_-]?KEY)["']?[ \t]*(?:=|:)[ \t]*["']?)[^\s"'` + "`" + `,;(){}\[\]<>]{6,}`), "${1}" + Mask,
+	{later(`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`), Mask, []string{"private key-----"}},
+	{later(`\bsk-[A-Za-z0-9_-]{8,}`), Mask, []string{"sk-"}},
+	{later(`\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{30,})`), Mask, []string{"gh", "glpat-", "npm_"}},
+	{later(`\bxox[a-z]-[A-Za-z0-9-]{8,}`), Mask, []string{"xox"}},
+	{later(`\b(?:AKIA|ASIA)[0-9A-Z]{12,}\b`), Mask, []string{"akia", "asia"}},
+	{later(`\bAIza[0-9A-Za-z_-]{30,}`), Mask, []string{"aiza"}},
+	{later(`\b[sr]k_(?:live|test)_[0-9A-Za-z]{12,}`), Mask, []string{"k_live_", "k_test_"}},
+	{later(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), Mask, []string{"eyj"}},
+	{later(`(?i)\b(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)[A-Za-z0-9._~+/=-]{4,}`), "${1}" + Mask, []string{"authorization"}},
+	{later(`(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{16,}`), "${1}" + Mask, []string{"bearer"}},
+	{later(`(://[^\s/:@"'<>]*:)[^\s/@"'<>]+@`), "${1}" + Mask + "@", []string{"://"}},
+	{later(`(?i)([A-Z0-9_-]*(?:API[_-]?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|ACCESS[_-]?KEY|PRIVATE[_-]?KEY)["']?[ \t]*(?:=|:)[ \t]*["']?)[^\s"'` + "`" + `,;(){}\[\]<>]{6,}`), "${1}" + Mask,
 		[]string{"key", "token", "secret", "passw", "passp"}},
+}
+
+// later compiles an expression when it is needed: every process of the program
+// has this package, and few see a secret.
+func later(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
 // Text masks the secrets in a text.
@@ -89,7 +96,7 @@ func (r *Rules) Text(text string) string {
 		if p.sign != nil && !slices.ContainsFunc(p.sign, func(s string) bool { return strings.Contains(lower, s) }) {
 			continue
 		}
-		text = p.find.ReplaceAllString(text, p.with)
+		text = p.find().ReplaceAllString(text, p.with)
 	}
 	return text
 }
@@ -109,7 +116,7 @@ func (r *Rules) Value(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			if text, ok := e.(string); ok && secretName.MatchString(k) && text != "" {
+			if text, ok := e.(string); ok && secretName().MatchString(k) && text != "" {
 				out[k] = Mask
 				continue
 			}
@@ -121,7 +128,7 @@ func (r *Rules) Value(v any) any {
 }
 
 // secretName matches names whose values are secrets whatever they look like.
-var secretName = regexp.MustCompile(`(?i)^(?:.*[_-])?(?:api[_-]?key|token|secret|password|passwd|passphrase|authorization|cookie)$`)
+var secretName = later(`(?i)^(?:.*[_-])?(?:api[_-]?key|token|secret|password|passwd|passphrase|authorization|cookie)$`)
 
 // Handler gives a log handler before which secrets are masked.
 func (r *Rules) Handler(to slog.Handler) slog.Handler { return &handler{rules: r, to: to} }
@@ -146,7 +153,7 @@ func (h *handler) attr(a slog.Attr) slog.Attr {
 	v := a.Value.Resolve()
 	switch v.Kind() {
 	case slog.KindString:
-		if secretName.MatchString(a.Key) && v.String() != "" {
+		if secretName().MatchString(a.Key) && v.String() != "" {
 			return slog.String(a.Key, Mask)
 		}
 		return slog.String(a.Key, h.rules.Text(v.String()))

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"agent-ls/hooks/check"
+	"agent-ls/hooks/lazyexp"
 	"agent-ls/loop/realpath"
 )
 
@@ -178,7 +178,7 @@ func head(text []byte) (from, after int, ok bool) {
 	return from, len(text), false
 }
 
-var goodName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var goodName = lazyexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // Parse reads the head of a SKILL.md. What is wrong comes with its place in
 // the text; ok is false if the skill cannot be used.

@@ -9,10 +9,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"agent-ls/hooks/lazyexp"
 	"agent-ls/hooks/shell"
 	"agent-ls/loop/realpath"
 )
@@ -200,7 +200,7 @@ func (i Item) deep() map[string]bool {
 
 // apart is where one word may hold several: a list of paths, an option with
 // its value, a script in quotes.
-var apart = regexp.MustCompile("[\\s\"'`=;|&()<>,:{}@]+")
+var apart = lazyexp.New("[\\s\"'`=;|&()<>,:{}@]+")
 
 // folders are the root and the folders of the workspace that a word names.
 func folders(root string, words []string) []string {

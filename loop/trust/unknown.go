@@ -6,18 +6,20 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent-ls/hooks/lazyexp"
 )
 
 // expansion is what a shell puts another text for: $(…), `…`, ${…}, $NAME and
 // the special parameters. Nested ones are replaced from the inside out.
 var (
-	expansion  = regexp.MustCompile("\\$\\([^()`]*\\)|`[^`]*`|\\$\\{[^{}]*\\}|\\$[A-Za-z_][A-Za-z0-9_]*|\\$[0-9?#@*!$-]")
-	arithmetic = regexp.MustCompile(`\$\(\([^()]*\)\)`)
-	special    = regexp.MustCompile(`^\$\{?[0-9?#@*!$-]\}?$`)
-	here       = regexp.MustCompile(`^(\$\{?PWD\}?|\$\(\s*(pwd|git rev-parse --show-toplevel)\s*\)|` + "`\\s*(pwd|git rev-parse --show-toplevel)\\s*`)$")
-	variable   = regexp.MustCompile(`^\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?$`)
-	shellText  = regexp.MustCompile(`\b(ba|da|z|k)?sh\b.*\s-[a-z]*c\b|\b(eval|trap|watch|parallel|ssh|su|script|flock|entr|watchexec)\b|\benv\b.*\s-[a-z]*S`)
-	between    = regexp.MustCompile(`[;|&(){}\n]+`)
+	expansion  = lazyexp.New("\\$\\([^()`]*\\)|`[^`]*`|\\$\\{[^{}]*\\}|\\$[A-Za-z_][A-Za-z0-9_]*|\\$[0-9?#@*!$-]")
+	arithmetic = lazyexp.New(`\$\(\([^()]*\)\)`)
+	special    = lazyexp.New(`^\$\{?[0-9?#@*!$-]\}?$`)
+	here       = lazyexp.New(`^(\$\{?PWD\}?|\$\(\s*(pwd|git rev-parse --show-toplevel)\s*\)|` + "`\\s*(pwd|git rev-parse --show-toplevel)\\s*`)$")
+	variable   = lazyexp.New(`^\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?$`)
+	shellText  = lazyexp.New(`\b(ba|da|z|k)?sh\b.*\s-[a-z]*c\b|\b(eval|trap|watch|parallel|ssh|su|script|flock|entr|watchexec)\b|\benv\b.*\s-[a-z]*S`)
+	between    = lazyexp.New(`[;|&(){}\n]+`)
 )
 
 // unseen stands for a part of a word that only a running shell knows.

@@ -5,8 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"regexp"
 	"strings"
+
+	"agent-ls/hooks/lazyexp"
 )
 
 // LevelTrace is the level at which whole messages are logged, secrets masked.
@@ -39,10 +40,10 @@ func (t *tracer) message(dir direction, body []byte) {
 }
 
 // secretKey matches names whose values are never logged.
-var secretKey = regexp.MustCompile(`(?i)token$|secret|password|passwd|authorization|api_?key$|credential|cookie|^headers$|^env$`)
+var secretKey = lazyexp.New(`(?i)token$|secret|password|passwd|authorization|api_?key$|credential|cookie|^headers$|^env$`)
 
 // secretValue matches what looks like a key wherever it stands.
-var secretValue = regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|xox[a-z]-[A-Za-z0-9-]{8,}|AKIA[0-9A-Z]{12,}|eyJ[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_.-]+)`)
+var secretValue = lazyexp.New(`\b(sk-[A-Za-z0-9_-]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|xox[a-z]-[A-Za-z0-9-]{8,}|AKIA[0-9A-Z]{12,}|eyJ[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_.-]+)`)
 
 // notSecret are names that end like a secret and are none.
 var notSecret = map[string]bool{"workDoneToken": true, "partialResultToken": true}
