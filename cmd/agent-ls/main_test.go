@@ -26,6 +26,10 @@ func TestMain(m *testing.M) {
 		worker.Main()
 		return
 	}
+	if os.Getenv(languageServerVariable) != "" {
+		languageServer(os.Stdin, os.Stdout)
+		return
+	}
 	if os.Getenv(programVariable) != "" {
 		if n, err := strconv.ParseInt(os.Getenv(killVariable), 10, 64); err == nil && n > 0 {
 			dieAtEvent(n)
