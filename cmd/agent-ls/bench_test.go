@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -144,18 +146,25 @@ var shipped = sync.OnceValues(func() (string, error) {
 	if out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", built, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the program: %w\n%s", err, out)
 	}
-	// As it is installed: a file that was written from its beginning to its
-	// end. The one that the linker wrote has larger pieces in the system's
-	// cache, all of which count as memory of the process that runs it.
+	// As it is installed: written piece by piece, as an unpacker does. A file
+	// that the linker wrote, or one large write, has larger pieces in the
+	// system's cache, and all of a piece counts as memory of the process that
+	// touches a part of it.
 	text, err := os.ReadFile(built)
 	if err != nil {
 		return "", err
 	}
 	path = filepath.Join(path, "agent-ls.exe")
-	if err := os.WriteFile(path, text, 0o700); err != nil {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o700)
+	if err != nil {
 		return "", err
 	}
-	return path, nil
+	for piece := range slices.Chunk(text, 32<<10) {
+		if _, err := f.Write(piece); err != nil {
+			return "", errors.Join(err, f.Close())
+		}
+	}
+	return path, f.Close()
 })
 
 func benchWorkspace(b *testing.B, dir, userConfig string) (root string) {
