@@ -33,6 +33,7 @@ func (f *fold) rulings(list []Ruling) (out Outcome, over bool) {
 	rewritten := false
 	for _, r := range list {
 		d := r.Decision
+		d.ID = newID()
 		if r.Failure == nil && r.Verdict.Action == contract.Modify {
 			switch {
 			case f.event.PerCall && rewritten:

@@ -74,8 +74,11 @@ func read(e *contract.Event, fields map[string]any, out output) (v contract.Verd
 	case "post_tool":
 		return a.postTool(fields, malformed)
 	case "user_prompt":
-		if a.Decision != nil && *a.Decision != "continue" && *a.Decision != "allow" || len(a.Result) > 0 || len(a.Input) > 0 {
-			return malformed("it can add context, not decide about the prompt")
+		if a.Decision != nil && *a.Decision != "continue" && *a.Decision != "allow" {
+			return malformed("decision %q is not honoured: it can add context, not decide about the prompt", *a.Decision)
+		}
+		if len(a.Result) > 0 || len(a.Input) > 0 {
+			return malformed("the answer is one to another event: this one can only add context")
 		}
 		if added := first(a.Specific.context(), a.Context); added != "" {
 			return contract.Verdict{Action: contract.Modify, Value: shorten(added), HasValue: true}, "", nil
