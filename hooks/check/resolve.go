@@ -298,6 +298,13 @@ var gives = map[string]bool{"map": true, "filter": true, "each": true, "sort": t
 
 func (v *resolver) call(e *syntax.Call) {
 	v.expr(e.Fun)
+	if f, ok := e.Fun.(*syntax.Ident); ok && f.Name == "try" && v.refs[f] == nil {
+		for _, a := range e.Args {
+			if fn, ok := syntax.Unparen(a).(*syntax.Func); ok {
+				v.tries[fn] = true
+			}
+		}
+	}
 	v.exprs(e.Args)
 	v.handOn(e.Args...)
 	keeps := true // the callee may keep or change its arguments
@@ -360,7 +367,7 @@ func (v *resolver) function(f *syntax.Func) {
 		}
 	}
 	outer := *v
-	v.fn, v.breakable = f, 0
+	v.fn, v.breakable, v.around[f] = f, 0, v.fn
 	if outer.fn == nil && v.scope == v.top {
 		isHook := f.Name != nil && hookEvent(f.Name.Name, f) != nil
 		v.noCtx = isHook && len(f.Params) == 0

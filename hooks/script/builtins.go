@@ -28,7 +28,8 @@ func (r *Runtime) try(ctx context.Context, args ...object.Object) object.Object 
 		return object.EvalErrorf("eval error: try is not ready yet")
 	}
 	depth := r.page.Depth
-	result, err := call(ctx, r.shelter.fn, []object.Object{object.NewList(args)})
+	r.shelter.args = args
+	result, err := call(ctx, r.shelter.fn, nil)
 	if err != nil {
 		return object.NewError(err) // what cannot be caught: its frames stay for the error
 	}
@@ -37,14 +38,12 @@ func (r *Runtime) try(ctx context.Context, args ...object.Object) object.Object 
 }
 
 // attempt is what the shelter calls.
-func (r *Runtime) attempt(ctx context.Context, args ...object.Object) object.Object {
-	list, ok := args[0].(*object.List)
-	if !ok {
-		return object.Nil
-	}
+func (r *Runtime) attempt(ctx context.Context, _ ...object.Object) object.Object {
+	attempts := r.shelter.args
+	r.shelter.args = nil
 	var caught *object.Error
 	depth := r.page.Depth
-	for _, a := range list.Value() {
+	for _, a := range attempts {
 		result, err := attemptOne(ctx, a, caught)
 		if err == nil {
 			return result

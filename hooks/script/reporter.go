@@ -136,7 +136,8 @@ func (orderedMap) GetItem(l object.Object) (object.Object, *object.Error) {
 // tryShelter is given the function in whose frame try runs.
 type tryShelter struct {
 	private
-	fn *object.Function
+	fn   *object.Function
+	args []object.Object // of the try that is about to run
 }
 
 // GetItem takes the function.

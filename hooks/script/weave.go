@@ -54,13 +54,15 @@ func weave(p *ast.Program, file int, source []rune, into *places) (tree *ast.Pro
 }
 
 // shelter is the frame that try runs in: a call that fails leaves an operand
-// on the machine's stack, which only the end of a frame sweeps away.
+// on the machine's stack, which only the end of a frame sweeps away. It has no
+// variables: the machine finds what a function in a function in try shares
+// with the function around try by counting frames, and so looks here. There
+// must be nothing to find, since a wrong variable could decide a call.
 func shelter() ast.Node {
 	at := token.Position{}
-	arg := name("a", at)
-	call := ast.NewCall(mark(at), name(attemptName, at), []ast.Node{arg})
+	call := ast.NewCall(mark(at), name(attemptName, at), nil)
 	body := ast.NewBlock(mark(at), []ast.Node{ast.NewReturn(mark(at), call)})
-	fn := ast.NewFunc(token.Token{Type: token.FUNC, Literal: "func"}, nil, []*ast.Ident{arg}, nil, body)
+	fn := ast.NewFunc(token.Token{Type: token.FUNC, Literal: "func"}, nil, nil, nil, body)
 	return ast.NewIndex(mark(at), name(shelterName, at), fn)
 }
 
