@@ -318,9 +318,8 @@ func checkChange(t *testing.T, c corpusCase, change hooks.Change) {
 		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
 		switch in := at.(type) {
 		case map[string]any:
-			at, there = in[key], there
-			_, has := in[key]
-			there = there && has
+			next, has := in[key]
+			at, there = next, there && has
 		case []any:
 			i, err := strconv.Atoi(key)
 			if there = there && err == nil && i < len(in); there {
