@@ -66,15 +66,29 @@ func (f *testedFile) failed() int {
 }
 
 func newHooksTestCommand(dirs *folders) *cobra.Command {
-	var verbose, asJSON bool
+	var (
+		verbose, asJSON bool
+		record, name    string
+	)
 	cmd := &cobra.Command{
-		Use:   "test [FILE|FOLDER…]",
+		Use:   "test [FILE|FOLDER…] | --record SESSION#SEQ SCRIPT",
 		Short: "Run the fixtures beside hook scripts: what each decides about given events",
 		Long: "Runs the cases of guard_test.toml through guard.risor beside it, in a worker and within the limits that a\n" +
 			"run has, and says which decision is not the wanted one. FILE is a fixture, or a script for the one beside\n" +
 			"it; without any, all below .agent-ls. Exit status: 0 every case passed, 1 one did not, or a fixture or\n" +
-			"script has errors, 2 it could not look, or there is nothing to run.",
+			"script has errors, 2 it could not look, or there is nothing to run.\n\n" +
+			"With --record it adds a case to the fixture beside SCRIPT: what the script saw at a recorded decision, and\n" +
+			"what it decided then. It takes SESSION#SEQ as hooks replay prints it, SESSION for the newest there, or last.",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("record") {
+				if err := refuseInSandbox("hooks test --record", true); err != nil {
+					return err
+				}
+				return recordCases(cmd, dirs, record, name, args)
+			}
+			if name != "" {
+				return &statusError{statusUsage, "hooks test: --name goes with --record"}
+			}
 			if err := dirs.resolve(); err != nil {
 				return err
 			}
@@ -104,6 +118,8 @@ func newHooksTestCommand(dirs *folders) *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "name the cases that passed, too, with what each printed")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().StringVar(&record, "record", "", "add a case to the fixture of a script from the recorded decision `SESSION#SEQ`, or last")
+	cmd.Flags().StringVar(&name, "name", "", "what the recorded case is called")
 	return cmd
 }
 
