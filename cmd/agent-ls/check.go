@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,10 +30,11 @@ func newCheckCommand(dirs *folders) *cobra.Command {
 			if err := dirs.resolve(); err != nil {
 				return err
 			}
-			findings, err := workspaceFindings(cmd.Context(), dirs, args)
+			look, err := lookAt(cmd.Context(), dirs, args)
 			if err != nil {
 				return &statusError{statusUsage, "check: " + err.Error()}
 			}
+			findings := look.findings
 			if recorded {
 				// The sandbox hides the journal: what is recorded would seem to be nothing.
 				if err := refuseInSandbox("check --recorded", true); err != nil {
@@ -53,12 +55,41 @@ func newCheckCommand(dirs *folders) *cobra.Command {
 					return &statusError{statusFailed, ""}
 				}
 			}
-			return nil
+			return look.sum(dirs.root, args, len(findings))
 		},
 	}
 	cmd.Flags().StringVarP(&format, "format", "f", "text", "text, json, sarif or github")
 	cmd.Flags().BoolVar(&recorded, "recorded", false, "add where scripts failed in their last run and which are slow, if they are still as they were then")
 	return cmd
+}
+
+// sum says on standard error what a check without findings looked at. A check
+// that found nothing to look at is in the wrong place: it must not pass.
+func (l looked) sum(root string, named []string, findings int) error {
+	what := l.what()
+	switch {
+	case what == "" && len(named) > 0:
+		return &statusError{statusUsage, fmt.Sprintf("check: there is nothing to check: %s has no hook script (.risor) and no manifest (.toml)", strings.Join(named, ", "))}
+	case what == "":
+		return &statusError{statusUsage, fmt.Sprintf("check: there is nothing to check: %s has no .agent-ls folder with a hook script or a manifest", root)}
+	case findings == 0:
+		fmt.Fprintf(os.Stderr, "%s checked, no findings\n", what)
+	}
+	return nil
+}
+
+// what counts the files, "" for none.
+func (l looked) what() string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		noun string
+	}{{l.scripts, "script"}, {l.manifests, "manifest"}, {l.fixtures, "fixture"}, {l.rehearsals, "rehearsal"}} {
+		if c.n > 0 {
+			parts = append(parts, counted(c.n, c.noun))
+		}
+	}
+	return strings.Join(parts, " and ")
 }
 
 var findingFormats = map[string]func(io.Writer, []check.Finding, textOf) error{

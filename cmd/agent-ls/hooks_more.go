@@ -4,7 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -12,7 +16,9 @@ import (
 	"agent-ls/hooks/contract"
 	"agent-ls/loop/agent"
 	"agent-ls/loop/manifest"
+	"agent-ls/loop/report"
 	"agent-ls/loop/run"
+	"agent-ls/loop/trust"
 )
 
 func newHooksExplainCommand(dirs *folders) *cobra.Command {
@@ -73,12 +79,16 @@ func newHooksTrustCommand(dirs *folders) *cobra.Command {
 				if cfg == nil {
 					return failed("there is no manifest here")
 				}
+				waiting := 0
 				for _, t := range cfg.Starters() {
 					if !t.Workspace || len(args) > 0 && t.ID != args[0] {
 						continue
 					}
 					if len(args) == 0 {
-						fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\t%s\n", t.ID, t.State, t.Item.Line)
+						fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\t%s\n", t.ID, t.State, starts(t.Item))
+						if !t.State.Allows() {
+							waiting++
+						}
 						continue
 					}
 					if err := a.Trust(cmd.Context(), t.ID, t.Digest, !revoke); err != nil {
@@ -88,13 +98,15 @@ func newHooksTrustCommand(dirs *folders) *cobra.Command {
 					if revoke {
 						said = "is not trusted any more"
 					}
-					fmt.Fprintf(cmd.OutOrStdout(), "%s %s: %s\n", t.ID, said, t.Item.Line)
+					fmt.Fprintf(cmd.OutOrStdout(), "%s %s: %s\n", t.ID, said, starts(t.Item))
 					return nil
 				}
 				if len(args) > 0 {
 					if err := a.Trust(cmd.Context(), args[0], "", false); err != nil && errors.Is(err, run.ErrUnknownID) {
 						return failed("%v", err)
 					}
+				} else if waiting == 0 {
+					fmt.Fprintln(os.Stderr, "nothing of this workspace waits for trust")
 				}
 				return nil
 			})
@@ -102,6 +114,28 @@ func newHooksTrustCommand(dirs *folders) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "take trust back")
 	return cmd
+}
+
+// starts is what an entry that wants trust would do: the command line or the
+// words that no shell reads, or the address, and the variables that it sets.
+func starts(i trust.Item) string {
+	what := i.Line
+	switch {
+	case len(i.Argv) > 0:
+		words := make([]string, len(i.Argv))
+		for n, w := range i.Argv {
+			if words[n] = w; w == "" || strings.ContainsAny(w, " \t\n\"'\\") {
+				words[n] = strconv.Quote(w)
+			}
+		}
+		what = strings.Join(words, " ")
+	case what == "":
+		what = "connects to " + i.URL
+	}
+	if len(i.Env) > 0 {
+		what += " (sets " + strings.Join(slices.Sorted(maps.Keys(i.Env)), ", ") + ")"
+	}
+	return report.Visible(strings.ReplaceAll(what, "\n", "\\n"))
 }
 
 func newHooksSchemaCommand() *cobra.Command {

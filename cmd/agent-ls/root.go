@@ -43,6 +43,7 @@ func newRootCommand() *cobra.Command {
 		newDemoCommand(),
 		newVersionCommand(),
 	)
+	explainUsage(root)
 	return root
 }
 

@@ -74,7 +74,8 @@ func newRunCommand(dirs *folders) *cobra.Command {
 						return run.Started{}, err
 					}
 				}
-				return a.Start(ctx, params)
+				started, err := a.Start(ctx, params)
+				return started, blameModel(err, params.Model)
 			})
 		},
 	}
@@ -151,13 +152,31 @@ func endStatus(end report.Event, gateBroke bool) error {
 	return &statusError{statusFailed, ""}
 }
 
+// blameModel makes an unknown model that a flag named the flag's fault.
+func blameModel(err error, name string) error {
+	var cannot *run.CannotStart
+	if name == "" || !errors.As(err, &cannot) {
+		return err
+	}
+	for i := range cannot.Findings {
+		if f := &cannot.Findings[i]; f.Path == "" {
+			if rest, ok := strings.CutPrefix(f.Message, fmt.Sprintf("unknown model %q", name)); ok {
+				f.Path, f.Message = "--model "+name, "no such model"+rest
+			}
+		}
+	}
+	return err
+}
+
 // startError prints every finding of a run that cannot start, each with its
 // place.
 func startError(err error, root string) error {
 	var cannot *run.CannotStart
 	if errors.As(err, &cannot) {
 		printFindings(os.Stderr, cannot.Findings, readText)
-		return failed("%v", firstLine(err.Error()))
+		if len(cannot.Findings) > 0 {
+			return failed("the run cannot start")
+		}
 	}
 	return failed("%v", err)
 }

@@ -189,7 +189,11 @@ func (t *terminal) decision(d hooks.Decision) string {
 		text += ": " + d.Reason
 	}
 	if d.Error != nil {
-		text += ": " + d.Error.Message
+		message := d.Error.Message
+		if at := d.Hook.At; at != nil { // the place stands there already
+			message = strings.TrimPrefix(message, fmt.Sprintf("%s:%d:%d: ", at.Path, at.Start.Line, at.Start.Column))
+		}
+		text += ": " + message
 	}
 	for _, c := range d.Changes {
 		text += fmt.Sprintf("\n    %s: %s → %s", c.Path, shorten(string(c.Before)), shorten(string(c.After)))

@@ -18,26 +18,45 @@ import (
 	"agent-ls/loop/run"
 )
 
-// workspaceFindings checks the workspace's agents and every hook script and
+// looked is what a check looked at and found.
+type looked struct {
+	findings                                 []check.Finding
+	scripts, manifests, rehearsals, fixtures int // files
+}
+
+// workspaceFindings is what lookAt finds.
+func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]check.Finding, error) {
+	l, err := lookAt(ctx, dirs, named)
+	return l.findings, err
+}
+
+// lookAt checks the workspace's agents and every hook script and
 // fixture below .agent-ls, or just the files and folders that are named. It fails when it
 // cannot look at what was named.
-func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]check.Finding, error) {
+func lookAt(ctx context.Context, dirs *folders, named []string) (looked, error) {
 	config, findings := manifest.Load(ctx, dirs.sources())
 	scripts, chosen, err := scriptsToCheck(dirs.root, named)
 	if err != nil {
-		return nil, err
+		return looked{}, err
 	}
 	fixtures, err := fixturesToCheck(dirs.root, chosen)
 	if err != nil {
-		return nil, err
+		return looked{}, err
 	}
-	if len(named) > 0 {
+	l := looked{scripts: len(scripts), fixtures: len(fixtures)}
+	if len(named) == 0 {
+		l.manifests = manifestsOf(dirs.root)
+	} else {
 		findings = slices.DeleteFunc(findings, func(f check.Finding) bool { return !chosen[f.Path] })
 		for path := range chosen {
-			if _, ours := manifest.AgentFile(path); filepath.Ext(path) == ".toml" && !ours && !slices.Contains(fixtures, path) {
+			if filepath.Ext(path) != ".toml" || slices.Contains(fixtures, path) {
+				continue
+			}
+			l.manifests++
+			if _, ours := manifest.AgentFile(path); !ours {
 				text, err := os.ReadFile(path)
 				if err != nil {
-					return nil, err
+					return looked{}, err
 				}
 				findings = append(findings, manifest.Check(path, text, dirs.sources())...)
 			}
@@ -50,8 +69,26 @@ func workspaceFindings(ctx context.Context, dirs *folders, named []string) ([]ch
 		_, _, found := readFixture(path)
 		findings = append(findings, found...)
 	}
+	scriptsOf := map[string]bool{}
+	for _, m := range config.Models {
+		if chosen[m.Script] && !scriptsOf[m.Script] {
+			scriptsOf[m.Script] = true
+			l.rehearsals++
+		}
+	}
 	byPlace(findings)
-	return findings, nil
+	l.findings = findings
+	return l, nil
+}
+
+// manifestsOf counts the workspace's own manifests.
+func manifestsOf(root string) int {
+	n := 0
+	for _, pattern := range []string{"agent.toml", "agents/*.toml"} {
+		found, _ := fs.Glob(os.DirFS(filepath.Join(root, ".agent-ls")), pattern) // the patterns are well formed
+		n += len(found)
+	}
+	return n
 }
 
 // byPlace sorts findings by where they are.

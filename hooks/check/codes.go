@@ -53,6 +53,7 @@ const (
 	CodeSecretInFile     Code = "secret-in-file"
 	CodeUntrusted        Code = "untrusted"
 	CodeSkillFile        Code = "skill-file"
+	CodeCannotStart      Code = "cannot-start"
 )
 
 var rules = []Rule{
@@ -118,6 +119,8 @@ var rules = []Rule{
 	{Code: CodeUntrusted, Severity: Warning, Manifest: true, Says: "A command that waits for your trust and does not run until then.", Do: "Read it, then trust it in the editor or with agent-ls hooks trust."},
 	{Code: CodeSkillFile, Severity: Warning, Manifest: true, Says: "A SKILL.md that cannot be used; the other skills can.",
 		Do: "Begin it with a line ---, name and description as YAML, and a line ---, as the message says."},
+	{Code: CodeCannotStart, Severity: Error, Manifest: true, Says: "A run that cannot start as a whole: no such agent or model, a model that cannot be used, a stage that is missing. Only a start says it; agent-ls check does not.",
+		Do: "Correct what the message names: the flag, the agent's model or entry, the key or the price of the model."},
 }
 
 // Codes gives the table of all codes, in the order of the reference page.

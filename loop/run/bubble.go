@@ -47,7 +47,7 @@ func (r *activeRun) bubble(ctx context.Context, s *loop.State, event, callID str
 		heard := p.run.raise(ctx, &p.state, name, callID, func() map[string]any { return f })
 		if heard.Failure != nil {
 			// The hook is of the run above: that one cannot go on either.
-			p.run.post(posted{event: loop.Event{Kind: loop.HostFailed, Error: failureText(name, heard.Failure)}})
+			p.run.post(posted{event: loop.Event{Kind: loop.HostFailed, Error: p.run.svc.failureText(name, heard.Failure)}})
 			return heard
 		}
 		out = stricter(out, heard)

@@ -46,7 +46,7 @@ func (s *Service) Explain(ctx context.Context, name string, arguments json.RawMe
 		stage = entryOf(pin.agent())
 	}
 	if pin.stage(stage).Name == "" {
-		return Explanation{}, fmt.Errorf("unknown stage %q%s: %w", stage, didYouMean(stage, names), ErrUnknownID)
+		return Explanation{}, unknownIDError(fmt.Sprintf("unknown stage %q%s", stage, didYouMean(stage, names)))
 	}
 	x := &explainer{run: newRun(s, "explain", "explain", pin, g)}
 	defer x.run.stop(nil)
@@ -156,7 +156,7 @@ func (x *explainer) hooks(ctx context.Context, wanted loop.ToolCall, checked loo
 		return s, call, true
 	}
 	out := r.fireNow(ctx, fire, s)
-	e, decisions := decided(fire, s, out)
+	e, decisions := r.svc.decided(fire, s, out)
 	e.At = now
 	before, _ := s.Call(wanted.ID)
 	next, _ := loop.Apply(s, e)

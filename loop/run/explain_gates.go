@@ -15,6 +15,7 @@ import (
 // run here, and their step says so. What the hooks return as state is thrown
 // away. It returns whether the call goes on.
 func (x *explainer) gates(ctx context.Context, d *dispatched) bool {
+	x.leftOut(&d.call)
 	for _, event := range d.gates() {
 		if event == "pre_tool" {
 			x.say(loop.GateStep{Layer: loop.LayerHook, Source: event, Outcome: loop.VerdictAllow, Because: "command hooks see this call in a run; they do not run here"})
@@ -34,7 +35,7 @@ func (x *explainer) gates(ctx context.Context, d *dispatched) bool {
 		}
 		switch {
 		case out.Failure != nil:
-			step.Outcome, step.Because = loop.VerdictDeny, failureText(event, out.Failure)
+			step.Outcome, step.Because = loop.VerdictDeny, x.run.svc.failureText(event, out.Failure)
 		case out.Action == contract.Deny:
 			step.Outcome, step.Because = loop.VerdictDeny, orElse(out.Reason, "a hook refuses it")
 		case out.Action == contract.Cancel:

@@ -179,7 +179,7 @@ func (s *Service) redactHooks(ctx context.Context, x *Export) (func(payload, red
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case out.Failure != nil:
-			return nil, errors.New(failureText(event, out.Failure))
+			return nil, errors.New(s.failureText(event, out.Failure))
 		case out.Action == contract.Modify:
 			return out.Value, nil
 		}

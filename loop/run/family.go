@@ -81,7 +81,7 @@ func (p *pinned) forChild(sp *spawning) (*pinned, error) {
 	}
 	a := o.Agent
 	if _, known := p.Config.Models[a.Model]; !known {
-		return nil, errors.New(unknownModel(&p.Config, &a, a.Model).Message)
+		return nil, errors.New(unknownModel(&p.Config, &a, a.Model, false).Message)
 	}
 	a.Hooks = append(guards(p.agent(), sp.state.Stage, a.Hooks), a.Hooks...)
 	child.Model, child.Config.Agents = a.Model, []manifest.Agent{a}

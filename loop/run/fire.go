@@ -19,7 +19,7 @@ func (r *activeRun) fire(ctx context.Context, c loop.Command, s loop.State) {
 	if ctx.Err() != nil {
 		return // the run ended meanwhile; the hook was stopped, not broken
 	}
-	e, decisions := decided(c, s, out)
+	e, decisions := r.svc.decided(c, s, out)
 	r.post(posted{event: e, decisions: decisions})
 }
 
@@ -42,11 +42,11 @@ func (r *activeRun) fireNow(ctx context.Context, c loop.Command, s loop.State) h
 
 // decided turns the outcome of a firing into the core's event. A value that
 // does not fit where the session stands makes the hook a broken one.
-func decided(c loop.Command, s loop.State, out hooks.Outcome) (loop.Event, []hooks.Decision) {
+func (svc *Service) decided(c loop.Command, s loop.State, out hooks.Outcome) (loop.Event, []hooks.Decision) {
 	e := loop.Event{Kind: loop.HookDecided, Step: c.Step, Point: c.Point, CallID: c.CallID, Reason: bounded(out.Reason), States: coreStates(out.States)}
 	decisions := out.Decisions
 	if out.Failure != nil {
-		e.Action, e.Error = loop.HookBroken, failureText(c.Point, out.Failure)
+		e.Action, e.Error = loop.HookBroken, svc.failureText(c.Point, out.Failure)
 		return e, decisions
 	}
 	switch out.Action {
@@ -61,10 +61,10 @@ func decided(c loop.Command, s loop.State, out hooks.Outcome) (loop.Event, []hoo
 	case contract.Modify:
 		e.Action, e.Denied = loop.HookModify, out.Calls
 		if err := takeValue(&e, s, out.Value); err != nil {
-			return malformed(e, decisions, err)
+			return svc.malformed(e, decisions, err)
 		}
 	default:
-		return malformed(e, decisions, fmt.Errorf("the action %v is not one that this point knows", out.Action))
+		return svc.malformed(e, decisions, fmt.Errorf("the action %v is not one that this point knows", out.Action))
 	}
 	return e, decisions
 }
@@ -80,7 +80,7 @@ func bounded(reason string) string {
 	return string([]rune(reason)[:maxReason]) + " … (cut)"
 }
 
-func malformed(e loop.Event, decisions []hooks.Decision, err error) (loop.Event, []hooks.Decision) {
+func (s *Service) malformed(e loop.Event, decisions []hooks.Decision, err error) (loop.Event, []hooks.Decision) {
 	f := &hooks.Failure{Message: err.Error(), Kind: hooks.Malformed}
 	decisions = append([]hooks.Decision(nil), decisions...)
 	for i := len(decisions) - 1; i >= 0; i-- {
@@ -90,20 +90,21 @@ func malformed(e loop.Event, decisions []hooks.Decision, err error) (loop.Event,
 			break
 		}
 	}
-	e.Action, e.Error, e.Regions, e.Calls, e.Text = loop.HookBroken, failureText(e.Point, f), nil, nil, nil
+	e.Action, e.Error, e.Regions, e.Calls, e.Text = loop.HookBroken, s.failureText(e.Point, f), nil, nil, nil
 	return e, decisions
 }
 
-// failureText names the place in front of what went wrong.
-func failureText(point string, f *hooks.Failure) string {
+// failureText names the place in front of what went wrong, as people name it.
+func (s *Service) failureText(point string, f *hooks.Failure) string {
 	if f.At == nil {
 		return fmt.Sprintf("%s: %s", point, f.Message)
 	}
-	at := fmt.Sprintf("%s:%d:%d", f.At.Path, f.At.Start.Line, f.At.Start.Column)
-	if strings.Contains(f.Message, at) {
-		return fmt.Sprintf("%s: %s", point, f.Message)
+	at := fmt.Sprintf("%s:%d:%d", s.shortPath(f.At.Path), f.At.Start.Line, f.At.Start.Column)
+	message := strings.ReplaceAll(f.Message, f.At.Path, s.shortPath(f.At.Path))
+	if strings.Contains(message, at) {
+		return fmt.Sprintf("%s: %s", point, message)
 	}
-	return fmt.Sprintf("%s: %s: %s", at, point, f.Message)
+	return fmt.Sprintf("%s: %s: %s", at, point, message)
 }
 
 func takeValue(e *loop.Event, s loop.State, value any) error {

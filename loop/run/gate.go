@@ -46,7 +46,7 @@ func (r *activeRun) endRun(event string, out hooks.Outcome) string {
 	why := "no reason given"
 	switch {
 	case out.Failure != nil:
-		why = failureText(event, out.Failure)
+		why = r.svc.failureText(event, out.Failure)
 	case out.Reason != "":
 		why = fmt.Sprintf("%s cancelled the run: %s", event, bounded(out.Reason))
 	default:

@@ -85,7 +85,7 @@ func (s *Service) SetHook(ctx context.Context, id string, enabled bool) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("no hook is called %q%s: %w", id, didYouMean(id, known), ErrUnknownID)
+	return unknownIDError(fmt.Sprintf("no hook is called %q%s", id, didYouMean(id, known)))
 }
 
 // hookOff says whether a hook is switched off now.

@@ -26,7 +26,7 @@ type modelChain struct {
 }
 
 // chain opens the run's model. Its fallbacks are opened when they are needed.
-func (s *Service) chain(cfg *manifest.Config, name, agentPath string) (*modelChain, []finding) {
+func (s *Service) chain(cfg *manifest.Config, name, agentPath string, said map[string]bool) (*modelChain, []finding) {
 	m, known := cfg.Models[name]
 	if !known {
 		return nil, nil // said already
@@ -47,6 +47,9 @@ func (s *Service) chain(cfg *manifest.Config, name, agentPath string) (*modelCha
 		return nil, found
 	}
 	first, err := c.open(name)
+	if err != nil && m.Script != "" && said[m.Script] {
+		return nil, nil // the script's own findings say it
+	}
 	if err != nil {
 		return nil, []finding{cannot(agentPath, fmt.Sprintf("model %q cannot be used: %v", name, err))}
 	}

@@ -204,6 +204,7 @@ func (s *Service) adopt(r *activeRun, first loop.Event) error {
 	}
 	if r.gear != nil {
 		r.gear.servers.begin(r)
+		r.tellUntrusted()
 	}
 	s.runners.Add(1)
 	go r.drive(first)

@@ -29,6 +29,8 @@ type pinned struct {
 	// Callers are the agents of the runs above a sub-agent's, the top one
 	// first. What binds them binds it.
 	Callers []string `json:",omitempty"`
+	// said are the files with errors that keep the run from starting.
+	said map[string]bool
 }
 
 func (p *pinned) agent() *manifest.Agent { return &p.Config.Agents[0] }
@@ -89,12 +91,15 @@ func (s *Service) load(ctx context.Context, agent, model string, mode loop.Mode)
 	}
 	p := &pinned{Config: *cfg, Model: a.Model, Mode: mode}
 	p.Config.Agents, p.Config.Origins = []manifest.Agent{*a}, nil
-	p.Others = beside
+	p.Others, p.said = beside, map[string]bool{}
+	for _, f := range findings {
+		p.said[f.Path] = p.said[f.Path] || f.Severity == check.Error
+	}
 	if model != "" {
 		p.Model = model
 	}
 	if _, known := cfg.Models[p.Model]; !known {
-		findings = append(findings, unknownModel(cfg, a, p.Model))
+		findings = append(findings, unknownModel(cfg, a, p.Model, model != ""))
 	}
 	if len(a.Stages) == 0 {
 		findings = append(findings, cannot(a.Path, fmt.Sprintf("agent %q has no stage", a.Name)))
@@ -117,7 +122,7 @@ func pick(agents []manifest.Agent, name string) *manifest.Agent {
 }
 
 // codeCannotStart marks what is wrong with a run as a whole.
-const codeCannotStart check.Code = "cannot-start"
+const codeCannotStart = check.CodeCannotStart
 
 func cannot(path, message string) finding {
 	return finding{Path: path, Code: codeCannotStart, Severity: check.Error, Message: message}
@@ -134,12 +139,17 @@ func unknownAgent(cfg *manifest.Config, name string) finding {
 	return cannot("", fmt.Sprintf("unknown agent %q%s", name, didYouMean(name, names)))
 }
 
-func unknownModel(cfg *manifest.Config, a *manifest.Agent, name string) finding {
+// unknownModel is about the model that the agent names, or, where another one
+// was asked for, about that: then no file is to blame.
+func unknownModel(cfg *manifest.Config, a *manifest.Agent, name string, asked bool) finding {
 	names := make([]string, 0, len(cfg.Models))
 	for n := range cfg.Models {
 		names = append(names, n)
 	}
 	slices.Sort(names)
+	if asked {
+		return cannot("", fmt.Sprintf("unknown model %q%s", name, didYouMean(name, names)))
+	}
 	f := cannot(a.Path, fmt.Sprintf("unknown model %q%s", name, didYouMean(name, names)))
 	if name == "" {
 		f.Message = fmt.Sprintf("agent %q names no model: name one under [agent], model = …", a.Name)
@@ -266,7 +276,7 @@ func (s *Service) realGear(ctx context.Context, p *pinned, tracker *tool.Tracker
 		g.tools[findTools] = &toolFinder{g.servers} // listed when it is of use
 	}
 	findings = append(findings, g.unknownTools(a)...)
-	models, found := s.chain(cfg, p.Model, a.Path)
+	models, found := s.chain(cfg, p.Model, a.Path, p.said)
 	g.models = models
 	for i := range found { // they are about what the agent names as its model
 		found[i].Span = a.ModelAt

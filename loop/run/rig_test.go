@@ -134,7 +134,7 @@ func (r *rig) service(j *journal.Journal, f Frontend) *Service {
 		for _, t := range r.more {
 			g.add(t)
 		}
-		models, findings := s.chain(&p.Config, p.Model, "agent.toml")
+		models, findings := s.chain(&p.Config, p.Model, "agent.toml", nil)
 		g.models = models
 		return g, findings, nil
 	}

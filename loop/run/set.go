@@ -24,6 +24,15 @@ func (e unknownModelError) Is(target error) bool {
 	return target == ErrUnknownModel || target == ErrUnknownID //nolint:errorlint // this is what errors.Is asks
 }
 
+// unknownIDError is ErrUnknownID in its own words.
+type unknownIDError string
+
+func (e unknownIDError) Error() string { return string(e) }
+
+func (e unknownIDError) Is(target error) bool {
+	return target == ErrUnknownID //nolint:errorlint // this is what errors.Is asks
+}
+
 // Set chooses the mode or the model of a session, or both; what is empty stays
 // as it is. A run under way has them from its next turn on, later runs of the
 // session from their start, unless they are started with others. Rules hold
@@ -126,7 +135,7 @@ func (s *Service) knownModel(ctx context.Context, r *activeRun, model string) er
 		slices.Sort(names)
 		return unknownModelError(fmt.Sprintf("unknown model %q%s", model, didYouMean(model, names)))
 	}
-	if _, found := s.chain(cfg, model, ""); len(found) > 0 {
+	if _, found := s.chain(cfg, model, "", nil); len(found) > 0 {
 		return &CannotStart{Findings: found}
 	}
 	return nil
@@ -138,7 +147,7 @@ func (r *activeRun) useModel(s *loop.State) error {
 	if have := r.gear.models; have == nil || s.Course.Model == "" || have.names[0] == s.Course.Model {
 		return nil
 	}
-	chain, found := r.svc.chain(&r.pin.Config, s.Course.Model, r.pin.agent().Path)
+	chain, found := r.svc.chain(&r.pin.Config, s.Course.Model, r.pin.agent().Path, nil)
 	if len(found) > 0 {
 		return errors.New(found[0].Message)
 	}

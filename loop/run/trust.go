@@ -36,7 +36,7 @@ func (s *Service) Trust(ctx context.Context, id, digest string, trusted bool) er
 		}
 		return s.opt.Trust.Trust(ctx, trust.Entry{Root: s.opt.Root, Kind: t.Item.Kind, Name: t.Item.Name, Digest: now, At: s.now()})
 	}
-	return fmt.Errorf("no entry of the workspace that starts a process is called %q%s: %w", id, didYouMean(id, known), ErrUnknownID)
+	return unknownIDError(fmt.Sprintf("no entry of the workspace that starts a process is called %q%s", id, didYouMean(id, known)))
 }
 
 // trusted says how an entry that starts a process stands now, with the files
