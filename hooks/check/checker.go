@@ -23,10 +23,11 @@ type checker struct {
 	// recorders note what loops around here assign.
 	recorders []map[int]value
 	frame     *frame
-	dead      bool // no path leads here
-	silent    int  // in a trial run of a loop: nothing is reported
-	trying    int  // in a function that try calls: what throws is caught
-	loops     int  // around here
+	dead      bool                  // no path leads here
+	silent    int                   // in a trial run of a loop: nothing is reported
+	atOnce    map[*syntax.Func]bool // functions that are called where they stand
+	trying    int                   // in a function that try calls: what throws is caught
+	loops     int                   // around here
 	guarded   map[string]int
 	later     []func() // checks that need to know what happens to literals
 	// opaque is set when a ctx or part of it gets names that are not known.
@@ -70,7 +71,7 @@ func newChecker(t *syntax.Tree, n *names, r *report) *checker {
 	return &checker{
 		names: n, tree: t, r: r,
 		vals: make([]value, len(n.symbols)), declared: make([]value, len(n.symbols)),
-		guarded: map[string]int{}, results: map[*syntax.Func]value{},
+		guarded: map[string]int{}, atOnce: map[*syntax.Func]bool{}, results: map[*syntax.Func]value{},
 		frame:  &frame{},
 		budget: 20*len(t.Text) + 100_000,
 	}
@@ -115,8 +116,23 @@ func (c *checker) program() {
 	for _, check := range c.later {
 		check()
 	}
+	c.farUses()
 	for _, f := range c.fields {
 		f.report(c)
+	}
+}
+
+// farUses refuses what the engine gets wrong: it finds a variable that is two
+// or more functions further out by counting the calls that are under way. That
+// is right where the function in between is called at once, from where it
+// stands, and takes another variable where anybody else calls it.
+func (c *checker) farUses() {
+	for _, use := range c.far {
+		if !slices.ContainsFunc(use.between, func(fn *syntax.Func) bool { return !c.atOnce[fn] }) {
+			continue
+		}
+		c.r.add(CodeUnavailable, span(use.name), "%[1]s is of a function two or more further out, and the engine could take another variable for it here: give it to a variable of the function in between first, such as mine := %[1]s", use.name.Name).
+			relate(span(use.sym.decl), "the definition")
 	}
 }
 

@@ -59,7 +59,8 @@ func compileErrors(src string) []string {
 		switch f.Code {
 		case CodeSyntax, CodeUndefined, CodeUnavailable:
 			if f.Code == CodeUndefined && strings.Contains(f.Message, " has no ") || strings.Contains(f.Message, ".sleep") || strings.Contains(f.Message, "filepath.") ||
-				strings.Contains(f.Message, "imported") || strings.HasPrefix(f.Message, "go ") || strings.HasPrefix(f.Message, "<-") {
+				strings.Contains(f.Message, "imported") || strings.HasPrefix(f.Message, "go ") || strings.HasPrefix(f.Message, "<-") ||
+				strings.Contains(f.Message, "further out") {
 				continue // these compile, and throw at run time
 			}
 			list = append(list, show(a, f))

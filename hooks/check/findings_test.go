@@ -46,7 +46,7 @@ func TestPlaces(t *testing.T) {
 		{"defined further down", "func a() { return b() }\nfunc b() { return 1 }", []string{"1:19-20: b is defined further down, on line 2: move it above its use [undefined]"}},
 		{"twice", "func on_error(ctx) { return nil }\nfunc on_error(ctx) { return nil }", []string{"2:6-14: on_error is defined twice in the same block [syntax]"}},
 		{"a function in a function in try", "func a(x) {\n    return try(func() {\n        y := x\n        return try(func() { return [x, y] })\n    })\n}",
-			[]string{"4:37-38: x is of a function outside of try, and a function in a function in try cannot see it: give it to a variable of the outer one first, such as mine := x [unavailable]"}},
+			[]string{"4:37-38: x is of a function two or more further out, and the engine could take another variable for it here: give it to a variable of the function in between first, such as mine := x [unavailable]"}},
 		{"hook constructors", "func on_tool_call(ctx) {\n    return hook.retry(\"x\")\n}\nfunc on_error(ctx) {\n    return hook.modify(1)\n}",
 			[]string{"2:12-27: on_tool_call does not honour retry: it cannot retry; it honours allow, modify, deny and cancel [action-not-honoured]",
 				"5:12-26: value is a string, not an int; on on_error it is text that replaces the error shown [return-shape]"}},

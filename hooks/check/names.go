@@ -76,6 +76,7 @@ type names struct {
 	assigned map[string]bool
 	// loopWrites are the symbols that get a value inside of a loop.
 	loopWrites map[*syntax.For][]*symbol
+	far        []farUse
 }
 
 // resolver walks the tree in the order in which Risor compiles it: a name is
@@ -93,17 +94,15 @@ type resolver struct {
 	maybe     map[string]bool // names that a line that does not parse may define
 	later     map[string]*syntax.Ident
 	noCtx     bool // in a hook function that lacks its parameter
-	// around is the function that a function stands in, nil at the top; tries
-	// are the functions that stand as arguments of try.
+	// around is the function that a function stands in, nil at the top.
 	around map[*syntax.Func]*syntax.Func
-	tries  map[*syntax.Func]bool
 }
 
 func resolve(t *syntax.Tree, r *report, opts Options) *names {
 	n := &names{tree: t, refs: make(map[*syntax.Ident]*symbol, len(t.Text)/24), assigned: map[string]bool{}, loopWrites: map[*syntax.For][]*symbol{}}
 	n.top = &scope{span: Span{0, len(t.Text)}, names: map[string]*symbol{}}
 	v := &resolver{names: n, r: r, opts: opts, scope: n.top, maybe: maybeDefined(t), later: map[string]*syntax.Ident{},
-		around: map[*syntax.Func]*syntax.Func{}, tries: map[*syntax.Func]bool{}}
+		around: map[*syntax.Func]*syntax.Func{}}
 	for _, s := range t.Statements {
 		switch s := s.(type) {
 		case *syntax.Declare:
@@ -206,7 +205,7 @@ func (v *resolver) use(i *syntax.Ident) *symbol {
 	if sym := v.scope.lookup(i.Name); sym != nil {
 		sym.uses = append(sym.uses, i)
 		v.refs[i] = sym
-		v.acrossTry(i, sym)
+		v.fromFar(i, sym)
 		return sym
 	}
 	lib := contract.Library()
@@ -217,19 +216,24 @@ func (v *resolver) use(i *syntax.Ident) *symbol {
 	return nil
 }
 
-// acrossTry refuses what the engine gets wrong: it finds a variable that is two
-// or more functions further out by counting the calls that it is in, and try
-// is one more. It would take another variable for the one that is meant.
-func (v *resolver) acrossTry(i *syntax.Ident, sym *symbol) {
+// farUse is a use of a variable that is two or more functions further out.
+type farUse struct {
+	name    *syntax.Ident
+	sym     *symbol
+	between []*syntax.Func // those in between, innermost first
+}
+
+// fromFar notes a use of a variable of a function around the one around here.
+func (v *resolver) fromFar(i *syntax.Ident, sym *symbol) {
 	if sym.owner == nil || v.fn == nil || sym.owner == v.fn || v.dead > 0 {
 		return
 	}
+	use := farUse{name: i, sym: sym}
 	for fn := v.around[v.fn]; fn != nil && fn != sym.owner; fn = v.around[fn] {
-		if v.tries[fn] {
-			v.r.add(CodeUnavailable, span(i), "%s is of a function outside of try, and a function in a function in try cannot see it: give it to a variable of the outer one first, such as mine := %s", i.Name, i.Name).
-				relate(span(sym.decl), "the definition")
-			return
-		}
+		use.between = append(use.between, fn)
+	}
+	if len(use.between) > 0 {
+		v.far = append(v.far, use)
 	}
 }
 

@@ -298,13 +298,6 @@ var gives = map[string]bool{"map": true, "filter": true, "each": true, "sort": t
 
 func (v *resolver) call(e *syntax.Call) {
 	v.expr(e.Fun)
-	if f, ok := e.Fun.(*syntax.Ident); ok && f.Name == "try" && v.refs[f] == nil {
-		for _, a := range e.Args {
-			if fn, ok := syntax.Unparen(a).(*syntax.Func); ok {
-				v.tries[fn] = true
-			}
-		}
-	}
 	v.exprs(e.Args)
 	v.handOn(e.Args...)
 	keeps := true // the callee may keep or change its arguments
