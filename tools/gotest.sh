@@ -17,4 +17,9 @@ go test "${flags[@]}" -tags jsonrpc2poison -p 1 -timeout 15m -json "${@:-./...}"
 status=$?
 # A line per package while it is read back, the output of what failed, and the sum.
 awk -v status="$status" -f "$(dirname "$0")/gotest.awk" "$log"
+if [ $# = 0 ] && [ "$status" = 0 ]; then
+  # Ten thousand random hook scripts, without the race detector, which would make many minutes of them.
+  CGO_ENABLED=0 go test -run '^TestRandomPrograms$' ./hooks -random 10000
+  status=$?
+fi
 exit "$status"
