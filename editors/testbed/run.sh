@@ -7,7 +7,7 @@ root=$(cd "$here/../.." && pwd)
 [ -x "$root/bin/agent-ls" ] || { echo "bin/agent-ls is missing; run make build first" >&2; exit 1; }
 export PATH=$root/bin:$PATH AGENT_LS=$root/bin/agent-ls
 log=$(mktemp); trap 'rm -f "$log"' EXIT
-passed=0 failed=0 lanes=${*:-node-client mcp conformance eglot neovim vscode}
+passed=0 failed=0 lanes=${*:-node-client mcp conformance aimock eglot neovim vscode}
 for lane in $lanes; do
   echo "── $lane"
   "$here/$lane/test.sh" 2>&1 | tee "$log"

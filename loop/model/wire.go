@@ -95,7 +95,8 @@ func (w *watch) middleware(req *http.Request, next func(*http.Request) (*http.Re
 }
 
 // stranger refuses an answer that is no stream of events: another kind of
-// server is at that address, and asking it again changes nothing.
+// server is at that address, and asking it again changes nothing, unless the
+// answer is broken.
 func (w *watch) stranger(res *http.Response) error {
 	if res.StatusCode >= 300 && res.StatusCode < 400 {
 		return &loop.ModelError{Class: loop.Terminal, Status: res.StatusCode,
@@ -104,7 +105,11 @@ func (w *watch) stranger(res *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("content-type"))
 	if res.StatusCode < 300 && (kind == "text/html" || kind == "application/json") {
 		body, _ := io.ReadAll(io.LimitReader(res.Body, 4*maxErrorText))
-		return &loop.ModelError{Class: loop.Terminal, Status: res.StatusCode,
+		class := loop.Terminal
+		if kind == "application/json" && len(body) < 4*maxErrorText && !json.Valid(body) {
+			class = loop.Retryable // not even what it claims to be: something broke on the way
+		}
+		return &loop.ModelError{Class: class, Status: res.StatusCode,
 			Message: fmt.Sprintf("the server of the model %q answered with %s in place of a stream: %s", w.model, kind, shorten(string(body)))}
 	}
 	return nil

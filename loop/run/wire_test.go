@@ -168,6 +168,8 @@ var faults = map[string]fault{
 		}},
 	"malformed event": {requests: 3, waits: 2, says: "was cut",
 		answer: func(d dialect) wireAnswer { return streaming(d.broken) }},
+	"broken JSON in place of a stream": {requests: 3, waits: 2, says: "in place of a stream: {broken (3 attempts)",
+		answer: func(dialect) wireAnswer { return refusing(200, "", `{broken`) }},
 	"context overflow": {requests: 2, says: "Nothing more can be left out of the request: the system prompt has about",
 		answer: func(d dialect) wireAnswer { return refusing(400, "", d.overflow) }},
 	"no answer at all": {requests: 3, waits: 2, says: "nothing came for 1s", limits: manifest.Model{Idle: time.Second},
