@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 
@@ -41,14 +43,14 @@ func newDoctorCommand(dirs *folders) *cobra.Command {
 			rows = append(rows, modelRows(config)...)
 			rows = append(rows, programRows()...)
 			if asJSON {
-				return printJSON(cmd, rows)
-			}
-			for _, r := range rows {
-				mark := "ok  "
-				if !r.OK {
-					mark = "no  "
+				if err := printJSON(cmd, rows); err != nil {
+					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s %-34s %s\n", mark, r.What, r.Says)
+			} else {
+				printDiagnoses(cmd.OutOrStdout(), rows)
+			}
+			if broken := slices.IndexFunc(rows, func(d diagnosis) bool { return !d.OK && slices.Contains(needed, d.What) }); broken >= 0 {
+				return failed("no run can start here: %s", rows[broken].What)
 			}
 			return nil
 		},
@@ -62,6 +64,21 @@ type diagnosis struct {
 	What string `json:"what"`
 	OK   bool   `json:"ok"`
 	Says string `json:"says"`
+}
+
+// needed are the rows without which no run starts.
+var needed = []string{configurationRow, stateRow}
+
+const configurationRow, stateRow = "configuration", "state folder"
+
+func printDiagnoses(w io.Writer, rows []diagnosis) {
+	for _, r := range rows {
+		mark := "ok  "
+		if !r.OK {
+			mark = "no  "
+		}
+		fmt.Fprintf(w, "%s %-34s %s\n", mark, r.What, r.Says)
+	}
 }
 
 // workerRows starts one script worker and has it try what it must not do.
@@ -107,7 +124,7 @@ func folderRows(dirs *folders) []diagnosis {
 		{"workspace", true, dirs.root},
 		{"user configuration", true, dirs.userConfig + presence(dirs.userConfig)},
 	}
-	state := diagnosis{"state folder", true, dirs.state}
+	state := diagnosis{stateRow, true, dirs.state}
 	if err := writable(dirs.state); err != nil {
 		state.OK, state.Says = false, err.Error()
 	}
@@ -142,9 +159,9 @@ func configRow(findings []check.Finding) diagnosis {
 		}
 	}
 	if errs > 0 {
-		return diagnosis{"configuration", false, fmt.Sprintf("%d errors; agent-ls check prints them", errs)}
+		return diagnosis{configurationRow, false, plural(errs, "error") + "; agent-ls check prints them"}
 	}
-	return diagnosis{"configuration", true, "no errors"}
+	return diagnosis{configurationRow, true, "no errors"}
 }
 
 // modelRows says which models could be asked; no request is made.

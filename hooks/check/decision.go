@@ -300,6 +300,12 @@ func (d *decision) keys(l *literal, a contract.Action) {
 			return
 		}
 	}
+	if k := l.key("calls"); k != nil && k.value.kinds != 0 {
+		if id := k.value.item(); id.kinds != 0 && id.kinds&contract.StringValue == 0 {
+			d.related(d.shape("calls[] is a string, the id of a call, not %s", id.phrase()), l)
+			return
+		}
+	}
 	if a != contract.Modify && a != contract.Substitute {
 		return
 	}
