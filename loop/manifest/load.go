@@ -84,6 +84,9 @@ func (l *loader) scalars() *viper.Viper {
 	for _, s := range fixed {
 		if d := s.defaultValue(); d != nil {
 			v.SetDefault(s.Path, d)
+			if text, ok := s.Default.(string); ok {
+				d = text // as somebody would write it: 90d, not its hours
+			}
 			l.cfg.Origins[s.Path] = Origin{Layer: defaultLayer.String(), Value: d}
 		}
 	}
@@ -137,6 +140,9 @@ func (l *loader) mergeScalars(v *viper.Viper, one *layer, fixed []*Setting) {
 			continue
 		}
 		accepted[s.Path] = value
+		if n.kind == stringKind && len(s.Values) == 0 {
+			value = n.text // likewise
+		}
 		l.cfg.Origins[s.Path] = one.origin(n, value)
 	}
 	// MergeConfigMap fails only on a nil map.
