@@ -236,14 +236,14 @@ func TestScriptsAndHandlersHaveOneEffect(t *testing.T) {
 	e := newEngine(t, hooks.Options{})
 	ctx := context.Background()
 	for _, c := range corpus() {
-		set, findings, err := e.Load(ctx, nil, hooks.Limits{})
+		set, _, err := e.Load(ctx, nil, hooks.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		inGo := set.With(c.handler(t), nil).Fire(ctx, c.input)
 		outcomes := map[string]hooks.Outcome{"go": inGo}
 		if c.event.Function != "" {
-			set, findings, err = e.Load(ctx, []hooks.Declaration{on(c.event.Name, "corpus.risor", c.script())}, hooks.Limits{})
+			set, findings, err := e.Load(ctx, []hooks.Declaration{on(c.event.Name, "corpus.risor", c.script())}, hooks.Limits{})
 			if err != nil || set == nil {
 				t.Fatalf("%s: %v, %v", c.name(), findings, err)
 			}

@@ -52,7 +52,7 @@ func TestPlaces(t *testing.T) {
 				"5:12-26: value is a string, not an int; on on_error it is text that replaces the error shown [return-shape]"}},
 		{"calls that are no ids", "func on_tool_call(ctx) {\n    if ctx.turn > 1 {\n        return {action: \"deny\", calls: [1]}\n    }\n    return {action: \"deny\", calls: ctx.tool_calls}\n}",
 			[]string{"3:16-44: calls[] is a string, the id of a call, not an int [return-shape]",
-				"5:12-51: calls[] is a string, the id of a call, not a map of id, name and arguments [return-shape]"}},
+				"5:12-51: calls[] is a string, the id of a call, not a map [return-shape]"}},
 		{"a batch", "func on_tool_call(ctx) {\n    if ctx.turn > 1 {\n        return {action: \"modify\", value: [{id: \"a\", name: \"b\"}]}\n    }\n    return hook.modify(ctx.tool_calls.map(func(c) { return c.name }))\n}",
 			[]string{"3:16-65: value[] lacks arguments; it has id, name and arguments; on on_tool_call it is the calls that remain, by their ids: a call left out is refused with a notice; name and arguments may change; no call can be added [return-shape]",
 				"5:12-70: value[] is a map of id, name and arguments, not a string; on on_tool_call it is the calls that remain, by their ids: a call left out is refused with a notice; name and arguments may change; no call can be added [return-shape]"}},
