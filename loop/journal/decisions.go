@@ -37,8 +37,8 @@ func (j *Journal) Decisions(ctx context.Context, f DecisionFilter) ([]hooks.Deci
 	var found []hooks.Decision
 	var last int64
 	more := false
-	err := j.each(ctx, `SELECT n, body FROM decisions WHERE n > ?1 AND (?2 = '' OR path = ?2) AND (?3 = '' OR run_id = ?3) AND (?4 = '' OR event = ?4)
-		ORDER BY n LIMIT ?5`, []any{after, f.Path, f.RunID, f.Event, f.Limit + 1}, func(rows *sql.Rows) error {
+	where, args := f.where()
+	err := j.each(ctx, `SELECT n, body FROM decisions WHERE `+where+` AND n > ? ORDER BY n LIMIT ?`, append(args, after, f.Limit+1), func(rows *sql.Rows) error {
 		if len(found) == f.Limit {
 			more = true
 			return nil
@@ -56,10 +56,22 @@ func (j *Journal) Decisions(ctx context.Context, f DecisionFilter) ([]hooks.Deci
 	return found, strconv.FormatInt(last, 10), nil
 }
 
+// where has a condition only for what is given: SQLite takes no index for one
+// that may not hold.
+func (f DecisionFilter) where() (string, []any) {
+	given := map[string][]string{}
+	for column, value := range map[string]string{"path": f.Path, "run_id": f.RunID, "event": f.Event} {
+		if value != "" {
+			given[column] = []string{value}
+		}
+	}
+	return amongst(given)
+}
+
 func (j *Journal) newestDecisions(ctx context.Context, f DecisionFilter) ([]hooks.Decision, error) {
 	var found []hooks.Decision
-	err := j.each(ctx, `SELECT n, body FROM decisions WHERE (?1 = '' OR path = ?1) AND (?2 = '' OR run_id = ?2) AND (?3 = '' OR event = ?3)
-		ORDER BY n DESC LIMIT ?4`, []any{f.Path, f.RunID, f.Event, f.Limit}, func(rows *sql.Rows) error {
+	where, args := f.where()
+	err := j.each(ctx, `SELECT n, body FROM decisions WHERE `+where+` ORDER BY n DESC LIMIT ?`, append(args, f.Limit), func(rows *sql.Rows) error {
 		var n int64
 		d, err := scanDecision(rows, &n)
 		found = append(found, d)

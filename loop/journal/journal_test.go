@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -391,5 +392,25 @@ func TestSessionsPage(t *testing.T) {
 	}
 	if row, err := j.SessionOf(ctx, "r3"); err != nil || row.ID != "s3" {
 		t.Errorf("session of a run: %+v, %v", row, err)
+	}
+}
+
+// The decisions of one run, or of one script, are found by an index: a
+// workspace keeps those of many sessions.
+func TestDecisionsAreFoundByAnIndex(t *testing.T) {
+	j := open(t, filepath.Join(t.TempDir(), "journal.db"))
+	for index, f := range map[string]DecisionFilter{"decisions_run": {RunID: "r"}, "decisions_path": {Path: "p"}} {
+		where, args := f.where()
+		var plan []string
+		err := j.each(t.Context(), `EXPLAIN QUERY PLAN SELECT n, body FROM decisions WHERE `+where+` AND n > ? ORDER BY n LIMIT ?`, append(args, 0, 100), func(rows *sql.Rows) error {
+			var id, parent, unused int
+			var detail string
+			err := rows.Scan(&id, &parent, &unused, &detail)
+			plan = append(plan, detail)
+			return err
+		})
+		if err != nil || !strings.Contains(strings.Join(plan, "; "), index) {
+			t.Errorf("%+v: %v, %v", f, plan, err)
+		}
 	}
 }
