@@ -2,12 +2,12 @@ package hooks
 
 import (
 	"log/slog"
-	"os"
 	"runtime"
 	"sync"
 	"time"
 
 	"agent-ls/hooks/syntax"
+	"agent-ls/hooks/textfile"
 	"agent-ls/hooks/worker/pool"
 	"agent-ls/hooks/worker/wire"
 )
@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Log *slog.Logger
 	// ReadFile reads a script whose text a declaration does not carry, and
-	// what scripts import; os.ReadFile. An editor's open texts go in here.
+	// what scripts import; from the disk by default. An editor's open texts go in here.
 	ReadFile func(path string) ([]byte, error)
 	// Executable is started as a worker; the running binary. Its main must
 	// call worker.Main when its first argument is worker.Subcommand.
@@ -62,7 +62,7 @@ func NewEngine(o Options) *Engine {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	if e.readFile == nil {
-		e.readFile = os.ReadFile
+		e.readFile = func(path string) ([]byte, error) { return textfile.Read(path, textfile.Max) }
 	}
 	return e
 }

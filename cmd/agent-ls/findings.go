@@ -10,6 +10,7 @@ import (
 
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/syntax"
+	"agent-ls/hooks/textfile"
 )
 
 // textOf reads the text that a finding's offsets count in.
@@ -17,7 +18,7 @@ type textOf func(path string) []byte
 
 // readText reads it from disk; a file that is gone has no lines.
 func readText(path string) []byte {
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path, textfile.Max)
 	if err != nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agent-ls/hooks/syntax"
+	"agent-ls/hooks/textfile"
 )
 
 func newFmtCommand(dirs *folders) *cobra.Command {
@@ -115,7 +116,7 @@ func formatFile(path string, check bool) (bool, error) {
 	if !info.Mode().IsRegular() || info.Size() > syntax.DefaultSource {
 		return false, fmt.Errorf("not a regular file of at most %d bytes", syntax.DefaultSource)
 	}
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path, textfile.Max)
 	if err != nil {
 		return false, err
 	}

@@ -18,6 +18,7 @@ import (
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/replay"
 	"agent-ls/hooks/syntax"
+	"agent-ls/hooks/textfile"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/report"
 )
@@ -248,7 +249,7 @@ func readFixture(path string) (*replay.Fixture, []byte, []check.Finding) {
 	}
 	var text []byte
 	if err == nil {
-		text, err = os.ReadFile(path)
+		text, err = textfile.Read(path, textfile.Max)
 	}
 	if err != nil {
 		return nil, nil, []check.Finding{check.NewFinding(check.CodeManifestSyntax, path, check.Span{}, "the fixture cannot be read: "+err.Error())}

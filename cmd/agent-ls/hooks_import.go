@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"agent-ls/hooks/textfile"
 	"agent-ls/loop/manifest"
 )
 
@@ -89,7 +90,7 @@ func readImports(root string, named []string) ([]importedFile, error) {
 		if err != nil {
 			return nil, &statusError{statusUsage, fmt.Sprintf("hooks import: %s: %v", shown, err)}
 		}
-		text, err := os.ReadFile(path)
+		text, err := textfile.Read(path, textfile.Max)
 		if err != nil {
 			return nil, &statusError{statusUsage, fmt.Sprintf("hooks import: %v", err)}
 		}
@@ -139,7 +140,7 @@ func writeImports(cmd *cobra.Command, root string, files []importedFile) error {
 	if err != nil {
 		return failed("hooks import: %v", err)
 	}
-	was, err := os.ReadFile(path)
+	was, err := textfile.Read(path, textfile.Max)
 	if err != nil {
 		return failed("hooks import: %v", err)
 	}

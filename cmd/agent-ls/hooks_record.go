@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agent-ls/hooks/replay"
+	"agent-ls/hooks/textfile"
 	"agent-ls/loop/agent"
 	"agent-ls/loop/redact"
 	"agent-ls/loop/run"
@@ -74,7 +75,7 @@ func momentOf(which string) (session string, seq int64, err error) {
 }
 
 func writeCases(cmd *cobra.Command, fixture, name string, events []*replay.Event) error {
-	text, err := os.ReadFile(fixture)
+	text, err := textfile.Read(fixture, textfile.Max)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failed("hooks test: %v", err)
 	}

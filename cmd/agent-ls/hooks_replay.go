@@ -18,6 +18,7 @@ import (
 	"agent-ls/hooks"
 	"agent-ls/hooks/contract"
 	"agent-ls/hooks/replay"
+	"agent-ls/hooks/textfile"
 	"agent-ls/loop/agent"
 	"agent-ls/loop/redact"
 	"agent-ls/loop/report"
@@ -45,7 +46,7 @@ func newHooksReplayCommand(dirs *folders) *cobra.Command {
 			if err != nil {
 				return &statusError{statusUsage, err.Error()}
 			}
-			if p.Text, err = os.ReadFile(path); err != nil {
+			if p.Text, err = textfile.Read(path, textfile.Max); err != nil {
 				return &statusError{statusUsage, fmt.Sprintf("read the script: %v", err)}
 			}
 			if p.Text == nil {

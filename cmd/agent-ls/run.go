@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"agent-ls/hooks/textfile"
 	"agent-ls/loop"
 	"agent-ls/loop/agent"
 	"agent-ls/loop/manifest"
@@ -58,7 +59,7 @@ func newRunCommand(dirs *folders) *cobra.Command {
 				return err
 			}
 			if schema != "" {
-				text, err := os.ReadFile(schema)
+				text, err := textfile.Read(schema, textfile.Max)
 				if err != nil {
 					return &statusError{statusUsage, fmt.Sprintf("read the output schema: %v", err)}
 				}

@@ -14,6 +14,7 @@ import (
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/replay"
 	"agent-ls/hooks/syntax"
+	"agent-ls/hooks/textfile"
 	"agent-ls/loop/manifest"
 	"agent-ls/loop/run"
 )
@@ -54,7 +55,7 @@ func lookAt(ctx context.Context, dirs *folders, named []string) (looked, error) 
 			}
 			l.manifests++
 			if _, ours := manifest.AgentFile(path); !ours {
-				text, err := os.ReadFile(path)
+				text, err := textfile.Read(path, textfile.Max)
 				if err != nil {
 					return looked{}, err
 				}
@@ -164,7 +165,7 @@ func recordedFindings(ctx context.Context, dirs *folders, named []string) ([]che
 		if len(decisions) == 0 {
 			continue
 		}
-		text, err := os.ReadFile(path)
+		text, err := textfile.Read(path, textfile.Max)
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +191,7 @@ func scriptFindings(path, root string, config *manifest.Config) []check.Finding 
 	if info.Size() > syntax.DefaultSource {
 		return unreadable(fmt.Sprintf("it has %d bytes, more than %d", info.Size(), syntax.DefaultSource))
 	}
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path, textfile.Max)
 	if err != nil {
 		return unreadable(err.Error())
 	}

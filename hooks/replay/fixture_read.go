@@ -3,7 +3,6 @@ package replay
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/contract"
+	"agent-ls/hooks/textfile"
 )
 
 // fixtureReader turns TOML into cases and says what is wrong with it.
@@ -50,7 +50,7 @@ func (r *fixtureReader) script(read func(string) ([]byte, bool)) {
 	path, _ := IsFixture(r.path)
 	if read == nil {
 		read = func(path string) ([]byte, bool) {
-			text, err := os.ReadFile(path)
+			text, err := textfile.Read(path, textfile.Max)
 			return text, err == nil
 		}
 	}

@@ -3,7 +3,6 @@ package manifest
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"agent-ls/hooks/check"
+	"agent-ls/hooks/textfile"
 	"agent-ls/loop/trust"
 )
 
@@ -146,27 +146,7 @@ func (s *Sources) read(path string) ([]byte, error) {
 			return text, nil
 		}
 	}
-	// Not opened before it is known to be a file: to open a pipe waits.
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("larger than %d bytes", maxFile)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return text, nil
+	return textfile.Read(path, maxFile)
 }
 
 const (

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 
 	"agent-ls/hooks/check"
 	"agent-ls/hooks/lazyexp"
+	"agent-ls/hooks/textfile"
 	"agent-ls/loop/realpath"
 )
 
@@ -103,7 +103,7 @@ func read(folder Folder, path string) (Skill, []check.Finding, bool) {
 	if within, err := filepath.EvalSymlinks(folder.Inside); err != nil || !realpath.Within(within, real) {
 		return bad("the skill is a link out of " + folder.Inside + ": it is left out")
 	}
-	text, err := contents(real)
+	text, err := textfile.Read(real, MaxFile)
 	if err != nil {
 		return bad("the skill cannot be read: " + err.Error())
 	}
@@ -112,31 +112,10 @@ func read(folder Folder, path string) (Skill, []check.Finding, bool) {
 	return s, found, ok
 }
 
-// contents reads a regular file of at most MaxFile bytes.
-func contents(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err == nil && len(text) > MaxFile {
-		err = fmt.Errorf("it has more than %d bytes", MaxFile)
-	}
-	return text, err
-}
-
 // Body reads what a skill says, below its head, and names the other files of
 // its folder, relative to it.
 func Body(s Skill) (body string, files []string, err error) {
-	text, err := contents(s.Path)
+	text, err := textfile.Read(s.Path, MaxFile)
 	if err != nil {
 		return "", nil, fmt.Errorf("read the skill %s: %w", s.Name, err)
 	}
