@@ -102,6 +102,9 @@ func misspelt(text []byte) (key, near string) {
 		if slices.Contains(answerKeys, key) {
 			continue
 		}
+		if slices.Contains(specificKeys, key) {
+			return key, "hookSpecificOutput." + key
+		}
 		if near := contract.Nearest(key, answerKeys[:counting]); near != "" {
 			return key, near
 		}
@@ -117,6 +120,10 @@ var answerKeys = []string{
 }
 
 const counting = 9
+
+// specificKeys count within hookSpecificOutput only; beside it they would be a
+// gate that looks closed.
+var specificKeys = []string{"permissionDecision", "permissionDecisionReason", "updatedInput"}
 
 func (s *specific) context() *string {
 	if s == nil {
@@ -134,17 +141,35 @@ func first(texts ...*string) string {
 	return ""
 }
 
+// preToolWords are the decisions about a call, the strictest first.
+var preToolWords = []string{"deny", "block", "ask", "rewrite", "approve", "allow", "continue"}
+
+// words are the decisions that an answer names: one, or one in each style.
+func (a *answer) words() []string {
+	var words []string
+	if a.Decision != nil {
+		words = append(words, *a.Decision)
+	}
+	if a.Specific != nil && a.Specific.Permission != nil {
+		words = append(words, *a.Specific.Permission)
+	}
+	return words
+}
+
 // preTool reads an answer about a call. Nothing in it approves anything: allow
 // means that the hook has nothing against it.
 func (a *answer) preTool(e *contract.Event) (contract.Verdict, string, error) {
 	word, reason, input := "continue", first(a.Message, a.Reason), a.Input
-	if a.Decision != nil {
-		word = *a.Decision
+	for _, given := range a.words() {
+		if !slices.Contains(preToolWords, given) {
+			return contract.Verdict{}, "", fmt.Errorf("unknown decision %q%s", given, contract.DidYouMean(given, preToolWords))
+		}
+		// Who says two things means the stricter one: an answer never undoes its own deny.
+		if slices.Index(preToolWords, given) < slices.Index(preToolWords, word) {
+			word = given
+		}
 	}
 	if s := a.Specific; s != nil {
-		if s.Permission != nil {
-			word = *s.Permission
-		}
 		if s.Reason != nil {
 			reason = *s.Reason
 		}
@@ -175,9 +200,6 @@ func (a *answer) preTool(e *contract.Event) (contract.Verdict, string, error) {
 		if len(input) == 0 || string(input) == "null" {
 			return contract.Verdict{Action: contract.Allow}, "", nil
 		}
-	default:
-		known := []string{"continue", "deny", "rewrite", "block", "approve", "allow", "ask"}
-		return contract.Verdict{}, "", fmt.Errorf("unknown decision %q%s", word, contract.DidYouMean(word, known))
 	}
 	value, err := contract.ReadPlain(input)
 	if err != nil {
