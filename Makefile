@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test test-core test-editors lint lint-editors cross bench docs vsix clean
+.PHONY: help build demo test needs test-core test-editors lint lint-editors cross bench docs vsix clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -20,10 +20,13 @@ build: ## build bin/agent-ls
 demo: build ## run the main job in a scratch workspace (DEMO_YES=1 answers its questions)
 	bin/agent-ls demo
 
-test: test-core test-editors ## every test, the editors' included; installs what they need
+test: needs test-core test-editors ## every test, the editors' included; installs what they need
 
-test-core: lint cross ## what needs only Go: lint, all platforms, unit, golden, script and race tests
+test-core: lint cross ## without the editors: lint, all platforms, unit, golden, script and race tests
 	tools/gotest.sh
+
+needs: ## install what the tests need beside Go
+	tools/needs.sh
 
 test-editors: build ## real VS Code, Neovim, Emacs and Node clients against the real binary
 	editors/testbed/run.sh

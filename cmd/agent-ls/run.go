@@ -36,16 +36,9 @@ func newRunCommand(dirs *folders) *cobra.Command {
 			"Exit status: 0 done, 1 failed, 2 usage, 3 ended by a hook or a policy, 130 interrupted.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			params.Prompt = strings.Join(args, " ")
-			if params.Prompt == "-" {
-				text, err := io.ReadAll(cmd.InOrStdin())
-				if err != nil {
-					return failed("read the prompt: %v", err)
-				}
-				params.Prompt = string(text)
-			}
-			if strings.TrimSpace(params.Prompt) == "" {
-				return &statusError{statusUsage, "the prompt is empty"}
+			var err error
+			if params.Prompt, err = promptOf(cmd, args); err != nil {
+				return err
 			}
 			switch params.Mode = loop.Mode(mode); params.Mode {
 			case loop.ModeAsk, loop.ModePlan, loop.ModeAuto:
@@ -87,6 +80,23 @@ func newRunCommand(dirs *folders) *cobra.Command {
 	cmd.Flags().StringVar(&schema, "output-schema", "", "a file with a JSON schema; the run ends with JSON that fits it, or fails")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each event as a line of JSON on standard output")
 	return cmd
+}
+
+// promptOf is what the run is asked: the words of the command line, or with -
+// what standard input has.
+func promptOf(cmd *cobra.Command, args []string) (string, error) {
+	prompt := strings.Join(args, " ")
+	if prompt == "-" {
+		text, err := io.ReadAll(cmd.InOrStdin())
+		if err != nil {
+			return "", failed("read the prompt: %v", err)
+		}
+		prompt = string(text)
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return "", &statusError{statusUsage, "the prompt is empty"}
+	}
+	return prompt, nil
 }
 
 // runOnce starts a run through start, shows it until it ends and turns its

@@ -52,3 +52,14 @@ once() {
 npm_ci() {
   (cd "$1" && npm ci --no-audit --no-fund --loglevel=error)
 }
+
+# npm_lane NAME PART WHAT: installs into $bed/NAME what the lock file of the lane NAME says; PART and WHAT are for `missing`.
+npm_lane() {
+  command -v npm >/dev/null || missing "$2" "$3" 'install Node.js and put it on PATH'
+  local lane=$testbed/$1
+  locked() {
+    cp "$lane/package.json" "$lane/package-lock.json" "$1/"
+    npm_ci "$1" >&2
+  }
+  once "$1" "$(digest "$lane/package-lock.json")" locked
+}

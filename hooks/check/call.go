@@ -112,27 +112,6 @@ func (c *checker) arguments(e *syntax.Call, f value) (args []value, result value
 	return args, result
 }
 
-// calling are the methods of lists that call their argument themselves.
-var calling = map[string]bool{"map": true, "filter": true, "each": true}
-
-// called notes which functions a call runs where they stand: itself, or the
-// library in its place. A map may hold a script's own function under a
-// method's name, and try adds a call of its own.
-func (c *checker) called(e *syntax.Call, of, f value) {
-	if fn, ok := syntax.Unparen(e.Fun).(*syntax.Func); ok {
-		c.atOnce[fn] = true
-	}
-	byLibrary := f.lib != nil && (f.lib.Name != "try" || f.recv != nil)
-	if at, ok := e.Fun.(*syntax.Attr); ok && f.lib == nil {
-		byLibrary = calling[at.Name.Name] && !of.only(contract.MapValue)
-	}
-	for _, a := range e.Args {
-		if fn, ok := syntax.Unparen(a).(*syntax.Func); ok && byLibrary {
-			c.atOnce[fn] = true
-		}
-	}
-}
-
 // callback says what the callee gives to a function that is its argument.
 func (c *checker) callback(f value, before []value, i, params int) []value {
 	if f.lib == nil {

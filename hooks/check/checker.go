@@ -122,20 +122,6 @@ func (c *checker) program() {
 	}
 }
 
-// farUses refuses what the engine gets wrong: it finds a variable that is two
-// or more functions further out by counting the calls that are under way. That
-// is right where the function in between is called at once, from where it
-// stands, and takes another variable where anybody else calls it.
-func (c *checker) farUses() {
-	for _, use := range c.far {
-		if !slices.ContainsFunc(use.between, func(fn *syntax.Func) bool { return !c.atOnce[fn] }) {
-			continue
-		}
-		c.r.add(CodeUnavailable, span(use.name), "%[1]s is of a function two or more further out, and the engine could take another variable for it here: give it to a variable of the function in between first, such as mine := %[1]s", use.name.Name).
-			relate(span(use.sym.decl), "the definition")
-	}
-}
-
 // hook walks a function that an event fires.
 func (c *checker) hook(h *hookFunction) {
 	if n := len(h.fn.Params); n != 1 && !c.tree.ErrorIn(syntax.Span{Start: h.name.Start, End: max(h.fn.Parens.End, h.name.End)}) {

@@ -216,27 +216,6 @@ func (v *resolver) use(i *syntax.Ident) *symbol {
 	return nil
 }
 
-// farUse is a use of a variable that is two or more functions further out.
-type farUse struct {
-	name    *syntax.Ident
-	sym     *symbol
-	between []*syntax.Func // those in between, innermost first
-}
-
-// fromFar notes a use of a variable of a function around the one around here.
-func (v *resolver) fromFar(i *syntax.Ident, sym *symbol) {
-	if sym.owner == nil || v.fn == nil || sym.owner == v.fn || v.dead > 0 {
-		return
-	}
-	use := farUse{name: i, sym: sym}
-	for fn := v.around[v.fn]; fn != nil && fn != sym.owner; fn = v.around[fn] {
-		use.between = append(use.between, fn)
-	}
-	if len(use.between) > 0 {
-		v.far = append(v.far, use)
-	}
-}
-
 // otherWords are words of other languages with what Risor says for them.
 var otherWords = map[string]string{
 	"null": "nil", "None": "nil", "undefined": "nil", "NULL": "nil", "True": "true", "False": "false", "this": "ctx",

@@ -19,7 +19,7 @@ var causedBy = map[string]string{
 	"on_tool_call":     "TestRealScriptsRulesAndTools",
 	"on_stage_exit":    "../:TestPointsFireWhereThePictureSays",
 	"on_completion":    "../:TestPointsFireWhereThePictureSays",
-	"on_error":         "../:TestPointsFireWhereThePictureSays",
+	"on_error":         "../:TestHookDecisions",
 
 	"session:start": "TestEventsOfARunInTheirOrder",
 	"session:end":   "TestEventsOfARunInTheirOrder",

@@ -3,13 +3,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../bed.sh"
-command -v npm >/dev/null || missing 'the mocked models' 'Node.js 20.15 or later with npm' 'install Node.js and put it on PATH'
-
-packages() {
-  cp "$here/package.json" "$here/package-lock.json" "$1/"
-  npm_ci "$1" >&2
-}
-once aimock "$(digest "$here/package-lock.json")" packages
+npm_lane aimock 'the mocked models' 'Node.js 20.15 or later with npm'
 # Node resolves packages from where the file is: the test runs beside them.
 cp "$here/aimock.test.mjs" "$bed/aimock/"
 cd "$bed/aimock"

@@ -3,13 +3,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../bed.sh"
-command -v npm >/dev/null || missing 'MCP conformance' 'Node.js 20 or later with npm' 'install Node.js and put it on PATH'
-
-packages() {
-  cp "$here/package.json" "$here/package-lock.json" "$1/"
-  npm_ci "$1" >&2
-}
-once conformance "$(digest "$here/package-lock.json")" packages
+npm_lane conformance 'MCP conformance' 'Node.js 20 or later with npm'
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -297,18 +297,9 @@ end
 --- @param client_id integer
 --- @return table answer
 function M.ask(approval, client_id)
-  local co = coroutine.running()
-  local answer
-  enqueue(approval, client_id, function(given)
-    answer = given
-    if coroutine.status(co) == 'suspended' then
-      coroutine.resume(co)
-    end
+  return require('agent-ls.client').await(function(respond)
+    enqueue(approval, client_id, respond)
   end)
-  while not answer do
-    coroutine.yield()
-  end
-  return answer
 end
 
 --- Shows an approval of an earlier connection again; the answer goes by `agent/resolve`.
@@ -319,15 +310,8 @@ function M.again(approval, client_id)
     end
   end
   enqueue(approval, client_id, function(answer)
-    local client = vim.lsp.get_client_by_id(client_id)
-    if client then
-      answer.id = approval.id
-      client:request('agent/resolve', answer, function(err)
-        if err then
-          require('agent-ls.client').complain(err.message)
-        end
-      end)
-    end
+    answer.id = approval.id
+    require('agent-ls.client').resolve(client_id, answer)
   end)
 end
 

@@ -121,6 +121,39 @@ function M.request(method, params, callback)
   end)
 end
 
+--- Waits, in a coroutine, for an answer that comes whenever the user gives it.
+--- @param show fun(respond: fun(answer: table)) shows what is asked
+--- @return table answer
+function M.await(show)
+  local co = coroutine.running()
+  local answer
+  show(function(given)
+    answer = given
+    if coroutine.status(co) == 'suspended' then
+      coroutine.resume(co)
+    end
+  end)
+  while not answer do
+    coroutine.yield()
+  end
+  return answer
+end
+
+--- Answers what an earlier connection asked.
+--- @param client_id integer
+--- @param params table
+function M.resolve(client_id, params)
+  local client = vim.lsp.get_client_by_id(client_id)
+  if not client then
+    return
+  end
+  client:request('agent/resolve', params, function(err)
+    if err then
+      M.complain(err.message)
+    end
+  end)
+end
+
 --- Shows again what was open when the connection was lost.
 --- @param client vim.lsp.Client
 function M.pending(client)

@@ -126,18 +126,9 @@ end
 --- @param client_id integer
 --- @return table answer
 function M.ask(question, client_id)
-  local co = coroutine.running()
-  local answer
-  enqueue(question, client_id, function(given)
-    answer = given
-    if coroutine.status(co) == 'suspended' then
-      coroutine.resume(co)
-    end
+  return require('agent-ls.client').await(function(respond)
+    enqueue(question, client_id, respond)
   end)
-  while not answer do
-    coroutine.yield()
-  end
-  return answer
 end
 
 --- Takes up a question of an earlier connection; the answer goes by `agent/resolve`.
@@ -150,16 +141,9 @@ function M.again(question, client_id)
     end
   end
   enqueue(question, client_id, function(answer)
-    local client = vim.lsp.get_client_by_id(client_id)
-    if client then
-      local params = answer.dismissed and { id = question.id, outcome = 'deny' }
-        or { id = question.id, answer = answer.answer }
-      client:request('agent/resolve', params, function(err)
-        if err then
-          require('agent-ls.client').complain(err.message)
-        end
-      end)
-    end
+    local params = answer.dismissed and { id = question.id, outcome = 'deny' }
+      or { id = question.id, answer = answer.answer }
+    require('agent-ls.client').resolve(client_id, params)
   end)
 end
 
